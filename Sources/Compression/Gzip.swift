@@ -9,7 +9,7 @@ package enum Gzip {
     ///
     /// - Parameter level: As for ``GzipWriter/init(level:)``.
     package static func compress(
-        segments: some Sequence<[UInt8]>, level: Int32 = GzipWriter.usualLevel
+        segments: some Sequence<[UInt8]>, level: Int32 = GzipWriter.defaultLevel
     ) -> [UInt8] {
         var writer = GzipWriter(level: level)
         var compressed: [UInt8] = []

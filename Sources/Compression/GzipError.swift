@@ -10,7 +10,7 @@ package enum GzipError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The result is longer than the limit.
     case tooLong
 
-    /// For messages: what is wrong, not where.
+    /// The cause without the place, for messages.
     package var description: String {
         switch self {
         case .noHeader: "not gzip"

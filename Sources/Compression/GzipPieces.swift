@@ -1,10 +1,10 @@
 internal import CZlib
 
-/// Compresses a text whose pieces are far apart in time. Between two pieces it holds a few bytes, where ``GzipWriter``
-/// holds some 270 KiB: thousands of answers may wait at once.
+/// Compresses a text whose pieces may be far apart in time. Between two pieces it holds a few bytes, while
+/// ``GzipWriter`` holds about 270 KiB: thousands of answers may wait concurrently.
 ///
-/// Each piece can be decompressed as soon as it has arrived. Each is compressed on its own, so very short ones become
-/// longer.
+/// Each piece can be decompressed as soon as it has arrived. Pieces are compressed separately, so very short ones
+/// become longer.
 ///
 /// - Note: Source: RFC 1952, section 2.3; RFC 1951, section 3.2.3: a flush does not write a final block, so another may
 ///   follow.

@@ -14,7 +14,7 @@ package struct GzipReader: ~Copyable {
     private var hasBegun = false
     private var bytesOut = 0
 
-    /// - Parameter limit: The longest output to accept in all, in bytes.
+    /// - Parameter limit: The longest total output to accept, in bytes.
     package init(limit: Int = .max) {
         left = limit
         stream = .allocate(capacity: 1)

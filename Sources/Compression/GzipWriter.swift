@@ -1,16 +1,16 @@
 internal import CZlib
 
-/// Compresses a text as it is produced. Uses some 270 KiB, whatever the length of the text.
+/// Compresses a text as it is produced. Uses about 270 KiB, regardless of the length of the text.
 package struct GzipWriter: ~Copyable {
     /// zlib's own default.
-    package static let usualLevel: Int32 = 6
+    package static let defaultLevel: Int32 = 6
     private static let pieceSize = 32 << 10
     /// zlib keeps the address: it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private var piece = [UInt8](repeating: 0, count: Self.pieceSize)
 
     /// - Parameter level: 1 (fast) to 9 (small); other values are moved into this range.
-    package init(level: Int32 = Self.usualLevel) {
+    package init(level: Int32 = Self.defaultLevel) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         // 15 bits of window; 16 more mean the gzip format.
@@ -26,17 +26,18 @@ package struct GzipWriter: ~Copyable {
         stream.deallocate()
     }
 
-    /// - Parameter isFlushed: Whether everything written so far can then be decompressed; makes the output longer.
+    /// - Parameter isFlushed: Whether everything written so far can be decompressed afterwards; makes the output
+    ///   longer.
     package mutating func write(_ text: [UInt8], to compressed: inout [UInt8], isFlushed: Bool = false) {
         text.withUnsafeBufferPointer { write($0, to: &compressed, mode: isFlushed ? Z_SYNC_FLUSH : Z_NO_FLUSH) }
     }
 
-    /// Appends what zlib has ready, often nothing; the rest comes with later calls.
+    /// Appends the output that zlib has ready, often nothing; the rest follows in later calls.
     package mutating func write(_ text: ArraySlice<UInt8>, to compressed: inout [UInt8]) {
         text.withUnsafeBufferPointer { write($0, to: &compressed, mode: Z_NO_FLUSH) }
     }
 
-    /// Ends the text. What is written next begins another gzip text, which readers treat as the rest of the first.
+    /// Ends the text. Later writes begin another gzip text, which readers treat as a continuation.
     package mutating func finish(to compressed: inout [UInt8]) {
         write(UnsafeBufferPointer(start: nil, count: 0), to: &compressed, mode: Z_FINISH)
         deflateReset(stream)

@@ -93,7 +93,7 @@ package enum Base64 {
     /// Whether a character is one of the 64.
     package static func isDigit(_ character: UInt8) -> Bool { values[Int(character)] < 64 }
 
-    /// Whether all characters are. Fast: without a branch per character.
+    /// Whether all characters are digits. Fast, because it has no branch per character.
     package static func areDigits(_ characters: ArraySlice<UInt8>) -> Bool {
         let values = values
         return characters.withUnsafeBytes { characters in
@@ -105,7 +105,7 @@ package enum Base64 {
 
     fileprivate static func isLineBreak(_ character: UInt8) -> Bool { character == 0x0A || character == 0x0D }
 
-    /// The value of each character; 255 for those that are no digit.
+    /// The value of each character; 255 for characters that are not digits.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

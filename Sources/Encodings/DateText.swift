@@ -1,4 +1,4 @@
-/// Reads the text of a date from its start.
+/// Parses the text of a date from its start.
 struct DateText {
     enum Colon { case required, optional }
 

@@ -1,8 +1,8 @@
 internal import CCrypto
 
-/// The digests that name content: SHA-1 and MD5 on the wire, SHA-256 for files and rule sets.
+/// Digests for content: SHA-1 and MD5 in the protocol, SHA-256 for files and rule sets.
 ///
-/// Gateways name attachments by SHA-1 and MD5: these detect damage, but do not protect against attackers.
+/// Gateways identify attachments by SHA-1 and MD5. These detect damage, but do not protect against attackers.
 package enum Digest: String, Sendable {
     case md5, sha1, sha256
 
@@ -23,7 +23,7 @@ package enum Digest: String, Sendable {
 
     fileprivate var type: OpaquePointer? { Self.types[self]?.pointer }
 
-    /// Looked up once: OpenSSL would search its providers for each digest.
+    /// Looked up once, because OpenSSL would search its providers for each digest.
     private static let types = Dictionary(
         uniqueKeysWithValues: [md5, sha1, sha256].map { ($0, Implementation(EVP_MD_fetch(nil, $0.rawValue, nil))) })
 
@@ -35,7 +35,7 @@ package enum Digest: String, Sendable {
     }
 }
 
-/// A digest of bytes that arrive in pieces. A value: a copy continues on its own.
+/// A digest of bytes that arrive in pieces. A value: a copy continues independently.
 ///
 /// - Note: Source: `EVP_DigestInit(3)`, OpenSSL 3.
 package struct RunningDigest: Sendable {
@@ -43,7 +43,7 @@ package struct RunningDigest: Sendable {
     private final class Context: @unchecked Sendable {
         let pointer: OpaquePointer?
 
-        /// - Parameter copied: Nil: no bytes have come yet.
+        /// - Parameter copied: The context to copy; nil: a new one.
         init(_ algorithm: Digest, copied: Context? = nil) {
             pointer = EVP_MD_CTX_new()
             let isReady =
@@ -61,7 +61,7 @@ package struct RunningDigest: Sendable {
 
     private let algorithm: Digest
     private var context: Context
-    /// How many bytes have come.
+    /// The number of bytes so far.
     package private(set) var byteCount = 0
 
     /// The digest of no bytes yet.
@@ -70,7 +70,7 @@ package struct RunningDigest: Sendable {
         context = Context(algorithm)
     }
 
-    /// Adds bytes. Copies them first only if they are not stored in one piece.
+    /// Adds bytes. Copies them first only if they are not stored contiguously.
     package mutating func update(_ bytes: some Collection<UInt8>) {
         let isDone: Void? = bytes.withContiguousStorageIfAvailable { update(UnsafeRawBufferPointer($0)) }
         if isDone == nil { Array(bytes).withUnsafeBytes { update($0) } }
@@ -84,7 +84,7 @@ package struct RunningDigest: Sendable {
         byteCount += bytes.count
     }
 
-    /// The digest of all bytes so far. More may come afterwards.
+    /// The digest of all bytes so far. More may be added afterwards.
     package var bytes: [UInt8] {
         let last = Context(algorithm, copied: context)
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

@@ -1,4 +1,4 @@
-/// `_exp`: when Sync Gateway removes a document.
+/// `_exp`: the time when Sync Gateway removes a document.
 ///
 /// - Note: Source: recorded, Sync Gateway 4.1.1.
 package enum DocumentExpiry {
@@ -9,7 +9,7 @@ package enum DocumentExpiry {
     /// The last time that the server can store, in seconds since 1970: 2106-02-07.
     package static let last = Int(UInt32.max)
 
-    /// When a document expires, in seconds since 1970; nil if the text names no time.
+    /// The expiry of a document in seconds since 1970; nil if the text is not a time.
     ///
     /// - Parameters:
     ///   - text: A date, or the digits of a number.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A point in time as HTTP headers write it, with a resolution of one second.
+/// A point in time in the format of HTTP headers, with a resolution of one second.
 ///
 /// - Note: Source: RFC 9110, section 5.6.7. The two obsolete forms are read too. The day of the week is not checked.
 package struct HTTPDate: Hashable, Sendable {

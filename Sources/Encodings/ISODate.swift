@@ -1,6 +1,6 @@
-/// A date, or a date and a time with its zone, in any form of ISO 8601 that names one moment.
+/// A date, or a date and a time with its zone, in any form of ISO 8601 that specifies one moment.
 ///
-/// Keeps the text's own clock, zone and digits, so that a date can be moved and written again in the same form.
+/// Keeps the text's local time, zone and digits, so that a date can be moved and written in the same form.
 ///
 /// - Note: Source: ISO 8601-1:2019, sections 5.2 to 5.4: calendar, ordinal and week dates, extended and basic.
 package struct ISODate: Sendable {
@@ -22,7 +22,7 @@ package struct ISODate: Sendable {
 
     /// - Parameter text: For example `2026-11-20T10:00:00.5+01:00`, `20261120T1000Z`, `2026-W47-5` or `2026-11-20`.
     ///   Seconds, minutes and the colon of the zone may be missing. A `t` or a space may separate date and time.
-    /// - Throws: Why the text names no moment.
+    /// - Throws: Why the text does not specify a moment.
     package init(_ text: String) throws(ISODateError) {
         var text = DateText(Array(text.utf8))
         day = try Self.day(&text)
@@ -140,7 +140,7 @@ extension ISODate {
         return start + (minutes < 0 ? "-" : "+") + (size / 60).padded(to: 2) + ":" + (size % 60).padded(to: 2)
     }
 
-    /// The same time of day so many days later; earlier if negative. Nil beyond 100,000,000 days.
+    /// The same time of day after this number of days, or before if negative. Nil beyond 100,000,000 days.
     package func adding(days: Int) -> ISODate? {
         guard (-200_000_000...200_000_000).contains(days) else { return nil }
         var result = self
@@ -148,8 +148,8 @@ extension ISODate {
         return result.isInRange ? result : nil
     }
 
-    /// The same day and time so many months later; earlier if negative. If that month has no such day, its last day.
-    /// Nil beyond 100,000,000 days.
+    /// The same day and time after this number of months, or before if negative. If that month lacks the day, its last
+    /// day. Nil beyond 100,000,000 days.
     package func adding(months: Int) -> ISODate? {
         guard (-12_000_000...12_000_000).contains(months) else { return nil }
         let total = day.year * 12 + day.month - 1 + months
@@ -179,20 +179,20 @@ extension ISODate {
     }
 }
 
-/// Why a text is no ``ISODate``.
+/// Why a text is not an ``ISODate``.
 package enum ISODateError: Error, Sendable {
     case malformed
-    /// Such a day does not exist, as 30 February.
+    /// The day does not exist, for example 30 February.
     case noSuchDay
     /// There is a time, but no zone.
     case noZone
 
-    /// What is wrong and what to do, after "which".
+    /// The cause and the remedy, as the continuation of "which".
     package var explanation: String {
         switch self {
         case .malformed: "is no time; write a date as 2026-11-20T10:00:00Z or 2026-11-20"
         case .noSuchDay: "names a day that does not exist; check month and day"
-        case .noZone: "has a time without a zone; append Z if it is UTC, or an offset as +01:00"
+        case .noZone: "has a time without a zone; append Z if it is UTC, or an offset such as +01:00"
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import CCrypto
 
-/// Message authentication codes: who knows the key can tell that a message is unchanged.
+/// Message authentication codes: with the key, a receiver can verify that a message is unchanged.
 package enum MessageAuthentication {
     /// The 32 bytes of HMAC-SHA256 (RFC 2104).
     ///

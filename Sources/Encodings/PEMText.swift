@@ -1,6 +1,6 @@
-/// What a PEM file holds, as far as its labels and their content show it.
+/// The content of a PEM file, as far as its labels and their blocks show it.
 ///
-/// - Note: Source: RFC 7468; RFC 1421 for keys that are encrypted in the old way.
+/// - Note: Source: RFC 7468; RFC 1421 for keys with the old encryption.
 package struct PEMText: Sendable {
     private static let certificateLabels = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
     private static let keyLabels = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY"]
@@ -33,7 +33,7 @@ package struct PEMText: Sendable {
         return (try? Base64.decode(digits))?.first == 0x30
     }
 
-    /// What stands between the first lines with this label; nil if there are none.
+    /// The text between the first lines with this label; nil if there are none.
     private func body(_ label: String) -> Substring? {
         guard let begin = text.firstRange(of: "-----BEGIN \(label)-----"),
             let end = text[begin.upperBound...].firstRange(of: "-----END \(label)-----")

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Points in time as people and files read them.
+/// Points in time for messages and files.
 ///
 /// Foundation's formatters would load a calendar, time zones and several MiB of tables.
 package enum Timestamp {

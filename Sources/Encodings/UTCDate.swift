@@ -1,4 +1,4 @@
-/// A point in time as JSON documents write it: `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+/// A point in time in the format of JSON documents: `YYYY-MM-DDTHH:MM:SS.mmmZ`.
 package struct UTCDate: Sendable {
     private static let secondsOfDay = 86_400
     /// 100,000,000 days before and after the epoch, the range of ECMAScript (ECMA-262, section 21.4.1.1).

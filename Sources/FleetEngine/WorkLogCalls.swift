@@ -97,7 +97,7 @@ extension WorkLogError {
         case let error as PostgresError:
             switch error {
             case .unavailable, .conflict, .full: self = .unavailable(error.description)
-            case .refused where error.isMendable || error.sqlState == Self.uniqueViolation:
+            case .refused where error.isRecoverable || error.sqlState == Self.uniqueViolation:
                 self = .unavailable(error.description)
             case .unknownCommit: self = .unknownCommit(error.description)
             case .refused, .libraryMissing, .badAnswer: self = .refused(error.description)

@@ -15,18 +15,18 @@ struct CompressionGauge: Sendable {
 
     static let sampleSize = 64 << 10
     /// Smaller bodies do not give a rate.
-    private static let leastMeasured = 16 << 10
+    private static let minMeasuredBytes = 16 << 10
     /// Use the fastest of the last three rates: a busy server makes a link look slow, but nothing makes it look fast.
     private static let rateCount = 3
     /// In bytes per second. On such a link, even perfect compression would not pay off. More likely, the socket's
     /// buffer took the whole body immediately.
     private static let fastLink = 250e6
     /// The required saving, as a share of the uncompressed sending time: the gateway has to decompress the body.
-    private static let leastSaving = 0.25
+    private static let minSaving = 0.25
     /// How long a measurement is valid.
     private static let validity: Duration = .seconds(60)
     /// An uncompressed request to measure the link may cost 1/50 of the time since the previous measurement.
-    private static let costOfLooking = 50.0
+    private static let measuringCostFactor = 50.0
 
     /// The result of compressing a body.
     private struct Compression {
@@ -45,7 +45,7 @@ struct CompressionGauge: Sendable {
     /// Records how fast the body of a request was sent, compressed or not.
     mutating func note(_ upload: HTTPUpload, at now: ContinuousClock.Instant) {
         var rate = Double(upload.measured) / upload.sending.positiveSeconds
-        if upload.measured < Self.leastMeasured || rate >= Self.fastLink {
+        if upload.measured < Self.minMeasuredBytes || rate >= Self.fastLink {
             // This is a lower bound: the link can be much faster.
             rate = Double(upload.byteCount) / upload.answered.positiveSeconds
             guard let fastest = rates.max(), rate > fastest else { return }
@@ -72,8 +72,8 @@ struct CompressionGauge: Sendable {
         guard let compression, compression.at.duration(to: now) < Self.validity else { return .sample }
         let plainTime = Double(byteCount) / rate
         let saved = plainTime - Double(byteCount) * (compression.time + compression.ratio / rate)
-        guard saved >= plainTime * Self.leastSaving else { return .plain }
-        guard ratesNotedAt.duration(to: now) < max(Self.validity, .seconds(saved * Self.costOfLooking)) else {
+        guard saved >= plainTime * Self.minSaving else { return .plain }
+        guard ratesNotedAt.duration(to: now) < max(Self.validity, .seconds(saved * Self.measuringCostFactor)) else {
             self.ratesNotedAt = now
             return .plain
         }

@@ -58,7 +58,7 @@ extension Gateway {
     ) async throws(GatewayError) -> HTTPResponse {
         let key = LoginGate.Key(server: String(url.origin), credentials: credentials)
         let gate = settings.loginGate
-        admission: for _ in 0..<LoginGate.mostWaits {
+        admission: for _ in 0..<LoginGate.maxWaits {
             switch gate.admit(key, at: settings.now()) {
             case .go: break admission
             case .hold(let next): throw .heldBack(at: url, credentials, nextAttempt: next)

@@ -141,7 +141,7 @@ extension GatewayError.Code {
         case 413: self = .tooLarge
         case 429: self = .tooManyRequests
         case 408: self = .timedOut
-        // A quota, a lock or a blocked account: it concerns all requests of this user, whoever answers.
+        // A quota, a lock or a blocked account: it concerns all requests of this user, whichever server answers.
         case _ where GatewayError.accountStatuses.contains(status): self = .unavailable
         case 400..<500 where !isGatewayAnswer: self = .malformedAnswer
         case 403: self = .forbidden

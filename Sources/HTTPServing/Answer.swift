@@ -3,7 +3,7 @@ package struct Answer: Sendable {
     /// Sends bytes to the client; returns when there is room for more, throws when the client is gone.
     package typealias Send = @Sendable ([UInt8]) async throws -> Void
 
-    /// What follows the head.
+    /// The content after the head.
     package enum Body: Sendable {
         case none
         /// Sent with a `Content-Length`.
@@ -11,13 +11,13 @@ package struct Answer: Sendable {
         /// Sent while it is made, in chunks unless the length is known. If it throws, the connection is closed without
         /// a final chunk.
         case streamed(@Sendable (_ send: @escaping Send) async throws -> Void)
-        /// Nothing is sent, not even a head; the connection ends when the closure returns.
+        /// Nothing is sent, not even a head. The connection ends when the closure returns.
         case withheld(until: @Sendable () async throws -> Void)
     }
 
     /// The status code, 100 to 599.
     package var status: Int
-    /// Header fields; those that frame the message, `Server` and `Date` are added.
+    /// Header fields. Framing fields, `Server` and `Date` are added.
     package var fields: [HTTPField] = []
     /// Default: no body.
     package var body: Body = .none
@@ -42,7 +42,7 @@ package struct Answer: Sendable {
 
 /// Thrown by a streamed body to close the connection without a final chunk.
 package struct ConnectionCut: Error {
-    /// Without a reason: nobody reads it.
+    /// Has no reason, because it is never shown.
     package init() {}
 }
 

@@ -3,14 +3,14 @@ internal import NIOHTTP1
 
 /// How long a connection may make no progress before it is closed.
 package struct ConnectionTimeouts: Sendable {
-    /// - Note: Source: `head` is Sync Gateway's `idle_timeout`. It has no others by default; these only end connections
-    ///   that will never continue or that hold memory.
+    /// - Note: Source: `head` is Sync Gateway's `idle_timeout`. Sync Gateway has no other limits by default; these only
+    ///   end connections that will never continue or that occupy memory.
     package struct Limits: Sendable {
         /// Until the next request's head is complete.
         package var head: TimeAmount
         /// Until the next piece of a body arrives.
         package var body: TimeAmount
-        /// Until the client has read what was sent. Long, because a client that processes what it has read may pause.
+        /// Until the client has read the sent bytes. Long, because a client may pause to process what it has read.
         package var writing: TimeAmount
 
         /// Limits for clients on the network.
@@ -22,7 +22,7 @@ package struct ConnectionTimeouts: Sendable {
             self.writing = writing
         }
 
-        /// The same, except for clients that have no reason to pause.
+        /// The same limits, for clients that have no reason to pause.
         package init(readWithin span: Duration) { self.init(writing: TimeAmount(span)) }
     }
 
@@ -44,8 +44,8 @@ package struct ConnectionTimeouts: Sendable {
 
     /// Sends a part of an answer; returns when the kernel has taken it.
     ///
-    /// Waits, because the connection's writer would accept any number of parts while its event loop is busy, which
-    /// would be uncounted memory.
+    /// Waits until the kernel has taken the part. Otherwise, while its event loop is busy, the connection's writer
+    /// would accept any number of parts, which would be uncounted memory.
     ///
     /// - Parameter whenTaken: Called on the event loop when the kernel has taken the part, because in a busy process
     ///   the caller may resume only later.

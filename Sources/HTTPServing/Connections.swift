@@ -1,8 +1,8 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// The open connections, one task each. When a connection closes, its task is cancelled: this is how a waiting longpoll
-/// notices that its client has disconnected.
+/// The open connections, one task each. When a connection closes, its task is cancelled; a waiting longpoll thereby
+/// detects that its client has disconnected.
 final class Connections: Sendable {
     private struct State {
         var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
@@ -13,7 +13,7 @@ final class Connections: Sendable {
 
     func add(_ channel: any Channel, _ serve: @escaping @Sendable () async -> Void) {
         let id = ObjectIdentifier(channel)
-        // Created under the lock, so that a task that ends at once can't remove itself before it was added.
+        // Created under the lock, so that a task that ends immediately can't remove itself before it was added.
         let (task, isStopped) = state.withLockedValue { state in
             let task = Task {
                 await serve()

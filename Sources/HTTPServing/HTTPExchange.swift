@@ -42,7 +42,7 @@ struct HTTPExchange {
     /// The request with its whole body.
     ///
     /// - Parameter limit: The most bytes of the body.
-    /// - Throws: ``BodyTooLarge``, ``IncomingBodies/NoRoom``. Then the rest of the body is not read, and the connection
+    /// - Throws: ``BodyTooLarge``, ``IncomingBodies/NoRoom``. The rest of the body is then not read, and the connection
     ///   ends after the answer.
     mutating func request(limit: Int) async throws -> Request {
         let body = try await body(limit: limit)
@@ -96,7 +96,7 @@ struct HTTPExchange {
         return BodyTooLarge()
     }
 
-    /// The next piece of the body; nil at its end. Sends "100 Continue" first if the client waits for it.
+    /// The next piece of the body; nil at its end. First sends "100 Continue" if the client waits for it.
     mutating func nextPart() async throws -> ByteBuffer? {
         if sawEnd { return nil }
         if continueDue {
@@ -156,7 +156,7 @@ struct HTTPExchange {
     ) async throws {
         // HTTP/1.0 has no chunks; the end of the connection ends the body.
         if head.version == .http1_0 { mustClose = true }
-        // For HEAD the encoder would write a final chunk, which the client would take for the next answer.
+        // For HEAD the encoder would write a final chunk, which the client would mistake for the next answer.
         if head.version != .http1_0, head.method != .HEAD, !fields.contains(name: "Content-Length") {
             fields.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
         }
@@ -172,7 +172,7 @@ struct HTTPExchange {
         try await outbound.write(.end(nil))
     }
 
-    /// The most bytes given to the connection at once.
+    /// The most bytes passed to the connection in one piece.
     private static let pieceLimit = 64 << 10
 
     /// Returns when the connection has taken the bytes. Until then all of them count as waiting, because they stay in

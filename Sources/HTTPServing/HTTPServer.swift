@@ -11,13 +11,13 @@ package final class HTTPServer: Sendable {
     package struct Settings: Sendable {
         /// A name or an address.
         package var host = "127.0.0.1"
-        /// 0 picks a free one.
+        /// The port; 0 picks a free one.
         package var port = 0
-        /// `Server` in every answer.
+        /// The `Server` header of every answer.
         package var product: String
         /// How long connections may make no progress.
         package var timeouts = ConnectionTimeouts.Limits()
-        /// Bytes of an answer that the kernel may keep for a client that does not read. Nil: as many as it likes.
+        /// Bytes of an answer that the kernel may buffer for a client that does not read. Nil: no limit.
         package var sendBuffer: Int?
         /// Bounds the answers in memory.
         package var waiting = WaitingOutput()
@@ -30,7 +30,7 @@ package final class HTTPServer: Sendable {
         /// The answer to a body for which ``bodies`` has no room.
         package var noRoom = Answer(status: 503, fields: [HTTPField("Retry-After", "1")])
 
-        /// A server on a free port of the loopback.
+        /// Settings for a server on a free port of the loopback interface.
         package init(product: String) { self.product = product }
     }
 
@@ -112,8 +112,8 @@ package final class HTTPServer: Sendable {
             } catch let error as HTTPParserError {
                 try await refuse(error, outbound)
             } catch is ConnectionCut {}
-            // Returning from this closure closes the connection and drops unsent data. So finish our side first, then
-            // read whatever the client still sends until it closes.
+            // Returning from this closure closes the connection and drops unsent data. Therefore finish our side first,
+            // then read what the client sends until it closes.
             outbound.finish()
             let closing = channel.channel.eventLoop.scheduleTask(in: lingering) {
                 channel.channel.close(promise: nil)

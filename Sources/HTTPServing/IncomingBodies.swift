@@ -2,8 +2,8 @@ internal import NIOConcurrencyHelpers
 
 /// The request bodies of all connections in memory, from their first piece until the request is answered.
 ///
-/// If they exceed the limit together, the connections whose bodies have not grown for longest are closed. Complete
-/// bodies stay, because their requests are being carried out. If that leaves too little room, the growing body is
+/// If their total exceeds the limit, the connections whose bodies have not grown for the longest time are closed.
+/// Complete bodies are kept, because their requests are in progress. If that does not free enough, the growing body is
 /// refused.
 package final class IncomingBodies: Sendable {
     /// In bytes, for all connections together.

@@ -1,13 +1,13 @@
 internal import NIOConcurrencyHelpers
 
-/// How many bytes an answer keeps in memory besides the piece being sent.
+/// How many bytes an answer keeps in memory in addition to the piece being sent.
 package final class KeptBytes: Sendable {
     private let box = NIOLockedValueBox(0)
 
     /// Counts from 0.
     package init() {}
 
-    /// Now.
+    /// The current number.
     package var count: Int { box.withLockedValue { $0 } }
 
     /// Counts bytes while `body` runs.

@@ -1,20 +1,20 @@
 internal import Glibc
 internal import NIOCore
 
-/// Why an address can't be listened on, and what to do about it.
+/// Why the program can't listen on an address, with a remedy.
 package struct ListenError: Error, CustomStringConvertible {
     private let address: String
     private let port: Int
     private let error: any Error
 
-    /// - Parameter error: What ``HTTPServer`` threw.
+    /// - Parameter error: The error that ``HTTPServer`` threw.
     package init(host: String, port: Int, _ error: any Error) {
         address = HostAndPort.text(host, port)
         self.error = error
         self.port = port
     }
 
-    /// For people: the address, what is wrong, and the remedy.
+    /// A message for the user: the address, the cause, and the remedy.
     package var description: String { "can't listen on \(address): \(reason)" }
 
     private var reason: String {
@@ -33,7 +33,7 @@ package struct ListenError: Error, CustomStringConvertible {
     }
 }
 
-/// How addresses are written.
+/// The notation of addresses.
 package enum HostAndPort {
     /// `127.0.0.1:4984`, `[::1]:4984`.
     package static func text(_ host: String, _ port: Int) -> String {

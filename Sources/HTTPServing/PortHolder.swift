@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The process that listens on a port of this machine, as far as this user may know it.
+/// The process that listens on a port of this machine, as far as this user can see it.
 ///
 /// - Note: Source: proc(5), `/proc/net/tcp`, `/proc/PID/fd`, `/proc/PID/comm`.
 struct PortHolder: CustomStringConvertible {
@@ -10,7 +10,7 @@ struct PortHolder: CustomStringConvertible {
 
     var description: String { "\(program) (process \(process))" }
 
-    /// Nil if nobody listens there, or the process is another user's.
+    /// Nil if no process listens there, or the process belongs to another user.
     init?(port: Int) {
         let sockets = Set(
             ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { Self.lines($0) }
@@ -22,7 +22,7 @@ struct PortHolder: CustomStringConvertible {
         program = Self.lines("/proc/\(process)/comm").first ?? "a program"
     }
 
-    /// The link of the socket, `socket:[123]`, if a line of the table is about a listener on this port.
+    /// The link of the socket, `socket:[123]`, if the table's line describes a listener on this port.
     static func socket(listeningOn port: Int, _ line: String) -> String? {
         let fields = line.split(separator: " ")
         guard fields.count > 9, fields[3] == "0A", let number = fields[1].split(separator: ":").last,

@@ -4,12 +4,12 @@ package struct Request: Sendable {
     package let method: String
     /// Path and query as in the request line, still percent-encoded.
     package let target: String
-    /// In the order in which they came.
+    /// Header fields in order of arrival.
     package let fields: [HTTPField]
     /// Empty if there is none.
     package let body: [UInt8]
 
-    /// A request as a client sends it.
+    /// Creates a request as a client would send it.
     package init(_ method: String, _ target: String, fields: [HTTPField] = [], body: [UInt8] = []) {
         self.method = method
         self.target = target
@@ -37,7 +37,7 @@ package struct Request: Sendable {
     package var query: Query { Query(target) }
 }
 
-/// The query parameters; the first one of a name counts.
+/// The query parameters. If a name occurs twice, the first one counts.
 package struct Query: Sendable {
     private let items: [(name: String, value: String)]
 
@@ -55,7 +55,7 @@ package struct Query: Sendable {
         }
     }
 
-    /// Nil if it is not given.
+    /// The value; nil if the parameter is missing.
     package subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
     /// True only for `true`, as in Sync Gateway.

@@ -3,8 +3,8 @@ internal import NIOConcurrencyHelpers
 /// The answers of all connections that wait in memory until their clients read them.
 ///
 /// A connection sends one piece of an answer at a time. The whole piece counts until all of it is taken, because it
-/// stays in memory. If all pieces together exceed the limit, the connections whose clients have read nothing for
-/// longest are closed. Their memory must be free before new answers are made.
+/// stays in memory. If the total exceeds the limit, the connections whose clients have read nothing for the longest
+/// time are closed. Their memory must be free before new answers are made.
 package final class WaitingOutput: Sendable {
     /// In bytes, for all connections together.
     package static let limit = 128 << 20
@@ -12,7 +12,7 @@ package final class WaitingOutput: Sendable {
     private struct State {
         var ledger: WaitingOutputLedger
         var closings: [Int: @Sendable () -> Void] = [:]
-        /// Answers that wait for room, first come first.
+        /// Answers that wait for room, in order of arrival.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -23,7 +23,7 @@ package final class WaitingOutput: Sendable {
         state = NIOLockedValueBox(State(ledger: WaitingOutputLedger(limit: limit)))
     }
 
-    /// The most bytes that have waited at once.
+    /// The most bytes that have waited at the same time.
     package var peak: Int { state.withLockedValue { $0.ledger.peak } }
 
     /// Counts bytes that are about to be sent and closes other connections if there are too many. Returns a key.
@@ -37,10 +37,10 @@ package final class WaitingOutput: Sendable {
         return key
     }
 
-    /// Notes that the client has taken everything sent so far.
+    /// Records that the client has taken everything sent so far.
     func advance(_ key: Int) { state.withLockedValue { $0.ledger.advance(key) } }
 
-    /// Notes that more bytes are being sent to the client.
+    /// Records that more bytes are being sent to the client.
     func wait(_ key: Int) { state.withLockedValue { $0.ledger.wait(key) } }
 
     func remove(_ key: Int) {
@@ -51,7 +51,7 @@ package final class WaitingOutput: Sendable {
         resumeNext()
     }
 
-    /// Waits until closed connections have released their memory, if there is too little without it.
+    /// Waits until closed connections have released their memory, if room is short.
     ///
     /// Call before making anything to send: otherwise hundreds of new requests would run before the tasks of closed
     /// connections end.
@@ -74,13 +74,13 @@ package final class WaitingOutput: Sendable {
     }
 }
 
-/// Decides whose connection is closed.
+/// Decides which connection is closed.
 struct WaitingOutputLedger {
     private struct Entry {
         var bytes: Int
         /// When it last made progress, counted in calls.
         var moment: Int
-        /// Whether the client has something to read; otherwise it waits for this process.
+        /// Whether the client has data to read; otherwise it waits for this process.
         var isDue = true
     }
 
@@ -95,8 +95,8 @@ struct WaitingOutputLedger {
 
     init(limit: Int) { self.limit = limit }
 
-    /// - Returns: The key of the new entry, and the keys dropped for it, those longest without progress first. The new
-    ///   one stays, however large it is.
+    /// - Returns: The key of the new entry, and the dropped keys, longest without progress first. The new entry is
+    ///   kept, however large it is.
     mutating func add(_ bytes: Int) -> (key: Int, dropped: [Int]) {
         moment += 1
         let key = moment
@@ -121,8 +121,7 @@ struct WaitingOutputLedger {
         entries[key]?.isDue = isDue
     }
 
-    /// Whether more answers may be made. An answer that exceeds the limit alone blocks nobody: it is dropped for
-    /// others.
+    /// Whether more answers may be made. A single answer above the limit does not block others: it is dropped for them.
     var hasRoom: Bool { leavingTotal == 0 || total + leavingTotal <= limit }
 
     private mutating func drop(_ key: Int) {

@@ -2,10 +2,9 @@ internal import Locking
 
 /// The body of an answer, pulled chunk by chunk.
 ///
-/// About one high-water mark is held in memory; beyond it the transfer is paused until the reader returns, which slows
-/// down the server through TCP. Only one task may read at a time, and only once. Cancelling the reader aborts the
-/// transfer, as does dropping the body before its end: the connection is closed at once. The body keeps its client
-/// alive.
+/// Memory holds about one high-water mark. Beyond it, the transfer is paused until the reader returns, which slows down
+/// the server through TCP. Only one task may read at a time, and only once. Cancelling the reader, or dropping the body
+/// before its end, aborts the transfer and closes the connection immediately. The body keeps its client alive.
 package final class HTTPBody: Sendable {
     private let client: HTTPClient
     private let id: TransferID
@@ -26,9 +25,9 @@ package final class HTTPBody: Sendable {
 
     /// All bytes that have arrived; waits for the first ones if there are none. Nil at the end of the body.
     ///
-    /// - Throws: ``HTTPTransportError``: `.connectionClosed` if the body was cut (after the bytes that did arrive),
-    ///   `.timedOut`, `.cancelled`, `.malformedAnswer` for broken chunks. Every later call throws the same error:
-    ///   only a new request can help, if ``HTTPTransportError/isRetryable`` is true.
+    /// - Throws: ``HTTPTransportError``: `.connectionClosed` if the body was truncated (after the received bytes),
+    ///   `.timedOut`, `.cancelled`, `.malformedAnswer` for broken chunks. Every later call throws the same error. Only
+    ///   a new request can help, if ``HTTPTransportError/isRetryable`` is true.
     package func next() async throws(HTTPTransportError) -> [UInt8]? {
         if Task.isCancelled { giveUp() }
         switch flow.withLock({ $0.arrive() }) {
@@ -39,7 +38,8 @@ package final class HTTPBody: Sendable {
 
     /// The whole body, or the rest of it.
     ///
-    /// - Throws: As ``next()``; also `.tooLarge` once more than `limit` bytes have arrived, which aborts the transfer.
+    /// - Throws: The same errors as ``next()``; also `.tooLarge` once more than `limit` bytes have arrived, which
+    ///   aborts the transfer.
     package func collect(upTo limit: Int) async throws(HTTPTransportError) -> [UInt8] {
         var all: [UInt8] = []
         while let part = try await next() {
@@ -78,12 +78,12 @@ package final class HTTPBody: Sendable {
 
     private func giveUp() {
         let error = HTTPTransportError(.cancelled, "reading the body stopped before its end")
-        let handOver = flow.withLock { flow in
+        let delivery = flow.withLock { flow in
             flow.isEnded ? .none : Optional(flow.finish(.failure(error)))
         }
-        guard let handOver else { return }
+        guard let delivery else { return }
         client.engine.post(.cancel(id))
-        handOver?.reader.resume(returning: .failure(error))
+        delivery?.reader.resume(returning: .failure(error))
     }
 }
 
@@ -110,6 +110,6 @@ extension HTTPBody: AsyncSequence {
     /// What ``next()`` throws.
     package typealias Failure = HTTPTransportError
 
-    /// Does not start over: continues where the body was last read.
+    /// Continues where the body was last read; does not start over.
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 }

@@ -1,22 +1,22 @@
 internal import Encodings
 internal import Locking
 
-/// A request body that is produced while it is sent, so that it is never in memory as a whole.
+/// A request body that is produced while it is sent, so that memory never holds all of it.
 ///
 /// Its length is known beforehand and sent as `Content-Length`. It can be read only once, so the request gets a new
-/// connection: a reused one might turn out to be closed after part of the body was sent.
+/// connection: a reused one might turn out to be closed after a part of the body was sent.
 package struct HTTPBodySource: Sendable {
     /// Returns the next bytes; nil at the end.
     package typealias Next = @Sendable () async throws -> [UInt8]?
 
-    /// The whole length, in bytes.
+    /// The total length in bytes.
     package let count: Int
-    /// The next bytes, any number; nil at the end. Called by one task, and again only once the bytes before are on
-    /// their way. An error that it throws ends the request with `.sourceFailed`. It should respond to cancellation: the
+    /// The next bytes, any number; nil at the end. Called by one task, and only after the previous bytes were passed
+    /// on. An error that it throws ends the request with `.sourceFailed`. It should respond to cancellation: the
     /// request waits for it.
     package let next: Next
 
-    /// If `next` returns fewer or more than `count` bytes in all, the request fails with `.sourceFailed`.
+    /// If `next` returns fewer or more than `count` bytes in total, the request fails with `.sourceFailed`.
     package init(count: Int, next: @escaping Next) {
         self.count = count
         self.next = next
@@ -58,7 +58,7 @@ struct UploadFeed: Sendable {
         _ = await offer(last)
     }
 
-    /// Waits until the bytes before are taken, then offers these. False if the transfer is over.
+    /// Waits until the previous bytes are taken, then offers these. Returns false if the transfer is over.
     private func offer(_ part: [UInt8]) async -> Bool {
         let isOpen = await withUnsafeContinuation { feeder in
             if let isOpen = flow.withLock({ $0.wait(feeder) }) { feeder.resume(returning: isOpen) }

@@ -1,6 +1,6 @@
 internal import Encodings
 
-/// What a certificate says, as far as people need it.
+/// The facts of a certificate that users need.
 package struct HTTPCertificate: Sendable, Equatable {
     /// Such as `CN = gateway.example.org`.
     package let subject: String
@@ -8,7 +8,7 @@ package struct HTTPCertificate: Sendable, Equatable {
     package let issuer: String
     /// The hosts that it is for: `gateway.example.org`, `127.0.0.1`. Empty if it names none.
     package let names: [String]
-    /// In seconds since 1970; nil if the date is in a form that is not known.
+    /// In seconds since 1970; nil if the date's format is unknown.
     package let validFrom: Int?
     /// As ``validFrom``.
     package let expires: Int?
@@ -34,7 +34,7 @@ package struct HTTPCertificate: Sendable, Equatable {
     private static func seconds(_ text: String) -> Int? {
         let words = text.split(separator: " ")
         guard words.count == 5, words[4] == "GMT" else { return nil }
-        // The same words in the order of a header; the day of the week is not checked.
+        // The same parts in the order of an HTTP date; the day of the week is not checked.
         return HTTPDate("Mon, \(words[1]) \(words[0]) \(words[3]) \(words[2]) GMT")?.seconds
     }
 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Sends HTTP/1.1 requests over libcurl; keeps connections and reuses them.
 ///
-/// Any task may send, any number of requests at a time. One thread transfers them all; it ends with ``shutdown()`` or
-/// when the last reference to the client, bodies included, is gone.
+/// Any task may send, and any number of requests may be in flight. One thread transfers them all; it ends with
+/// ``shutdown()`` or when the last reference to the client or one of its bodies is released.
 ///
 /// Redirects are returned like any other answer and not followed, so credentials never reach a host other than the one
 /// in the request's URL. No compression is requested and `.netrc` is not read. ``HTTPProxies`` describes which proxies
@@ -32,7 +32,7 @@ package final class HTTPClient: Sendable {
         engine.loop.stop()
     }
 
-    /// Sends a request and returns when the head of the answer has arrived; the body is still to be read.
+    /// Sends a request and returns when the head of the answer has arrived. The body is read afterwards.
     ///
     /// Cancelling the task aborts the transfer and closes its connection within milliseconds. The server may have acted
     /// on the request by then.
@@ -66,14 +66,14 @@ package final class HTTPClient: Sendable {
         }
     }
 
-    /// Also runs `feed`, which produces the body. A refusal that arrives before its end, such as 413, stops it: no more
-    /// is sent, and the connection is closed once the answer has been read.
+    /// Also runs `feed`, which produces the body. A refusal that arrives before its end, such as 413, stops it. The
+    /// rest is not sent, and the connection is closed after the answer was read.
     private func head(
         of request: HTTPRequest, id: TransferID, flows: ExchangeFlows, _ feed: UploadFeed
     ) async -> CurlTransfer.Head {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await feed.run() }
-            // An empty body must be checked before it is sent: there are no bytes to hold back.
+            // An empty body must be checked before it is sent, because there are no bytes to hold back.
             if feed.source.count == 0 {
                 await group.waitForAll()
                 if let failure = feed.flow.withLock(\.failure) { return .failure(failure) }
@@ -82,7 +82,7 @@ package final class HTTPClient: Sendable {
             if ((try? outcome.get())?.status ?? 400) >= 400 {
                 feed.flow.withLock { $0.close() }?.resume(returning: false)
                 group.cancelAll()
-                // libcurl 7.88 considers a transfer that waits for bytes unfinished, even though its answer is there.
+                // libcurl 7.88 considers a transfer that waits for bytes unfinished, even if its answer has arrived.
                 feed.wakeTransfer()
             }
             await group.waitForAll()
@@ -90,8 +90,8 @@ package final class HTTPClient: Sendable {
         }
     }
 
-    /// For tasks that mostly wait for small answers: saves two thread switches per request. Used as
-    /// `withTaskExecutorPreference(client.executor)`. Computing on it delays all transfers.
+    /// An executor for tasks that mostly wait for small answers: saves two thread switches per request. Use it as
+    /// `withTaskExecutorPreference(client.executor)`. Computations on it delay all transfers.
     package var executor: any TaskExecutor { engine.loop }
 
     /// Aborts all requests in flight with `.cancelled`, closes all connections and waits for the thread to end.

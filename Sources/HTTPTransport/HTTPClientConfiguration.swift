@@ -4,11 +4,11 @@ package struct HTTPClientConfiguration: Sendable {
     package struct Connections: Sendable {
         /// Name lookup, TCP and TLS handshake together. Default 10 s.
         package var connectTimeout: Duration = .seconds(10)
-        /// Requests beyond this number wait for a free connection. Default nil = as many connections as requests: with
-        /// a limit, longpolls would hold up everything else.
+        /// Requests above this number wait for a free connection. Default nil: as many connections as requests. With a
+        /// limit, longpolls would block all other requests.
         package var maximumPerHost: Int?
-        /// Whether connections to link-local addresses fail with `.addressRefused`, whatever name leads there: a cloud
-        /// machine gives away its credentials at such an address. A proxy connects by itself and is not checked.
+        /// Whether connections to link-local addresses fail with `.addressRefused`, even if a name resolves to them: on
+        /// a cloud machine, such an address provides credentials. A proxy connects on its own and is not checked.
         /// Default false.
         package var refusesLinkLocal = false
 
@@ -58,7 +58,7 @@ package struct HTTPClientConfiguration: Sendable {
     /// The `User-Agent` header. Default `changebot`; the program sets `changebot/VERSION`.
     package var userAgent = "changebot"
 
-    /// Called at the end of each exchange, on the client's own thread: if it is slow, it delays all transfers. Default
+    /// Called at the end of each exchange, on the client's own thread: a slow observer delays all transfers. Default
     /// nil, which costs nothing.
     package var observer: (@Sendable (HTTPExchangeRecord) -> Void)?
 

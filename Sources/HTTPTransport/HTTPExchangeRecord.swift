@@ -1,4 +1,4 @@
-/// How one exchange went, for a line in a log. Holds no header, no credentials and no body.
+/// A summary of one exchange, for a line in a log. Contains no header, no credentials and no body.
 package struct HTTPExchangeRecord: Sendable {
     /// As in the request: `GET`.
     package let method: String
@@ -12,10 +12,10 @@ package struct HTTPExchangeRecord: Sendable {
     package let sent: Int
     /// Bytes of the answer's body.
     package let received: Int
-    /// Nil if it came to its proper end.
+    /// Nil if the exchange completed.
     package let error: HTTPTransportError?
 
-    /// The record of an exchange that is under way.
+    /// The record of an exchange in progress.
     struct Pending {
         private let method: String
         private let target: String

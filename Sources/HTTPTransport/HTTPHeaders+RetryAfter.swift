@@ -1,7 +1,7 @@
 package import Encodings
 
 extension HTTPHeaders {
-    /// How long the server asks to wait, an hour at most; nil if it does not.
+    /// How long the server asks to wait, at most an hour; nil if it does not ask.
     ///
     /// A date is compared with the answer's own `Date`, if it has one: the clocks of two machines may differ.
     ///
@@ -13,7 +13,7 @@ extension HTTPHeaders {
         if let date = HTTPDate(text) {
             wait = date.seconds - (self["Date"].flatMap(HTTPDate.init) ?? now()).seconds
         } else if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            // A number too large for `Int` is a long time too.
+            // A number too large for `Int` is also a long time.
             wait = Int(text) ?? .max
         } else {
             return nil

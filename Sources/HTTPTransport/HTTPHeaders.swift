@@ -1,4 +1,4 @@
-/// The header of an answer, kept as it came; each access searches it.
+/// The header of an answer, kept unparsed; each access searches it.
 ///
 /// Names are compared without regard to case (RFC 9110, section 5.1). Values are returned without the blanks around
 /// them; invalid UTF-8 becomes U+FFFD.

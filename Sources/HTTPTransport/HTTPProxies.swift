@@ -1,10 +1,10 @@
 import Glibc
 
-/// Which proxies requests use.
+/// The proxies of requests.
 ///
 /// A proxy is `[http://][user:password@]host[:port]`, also `https://`, `socks5://` or `socks5h://`; the default port is
-/// 1080. `http` requests are sent to it whole; `https` ones go through a tunnel that it cannot look into. Never prints
-/// its content, which may include a password.
+/// 1080. It receives complete `http` requests; `https` requests use a tunnel that it can't read. Never prints its
+/// content, which may include a password.
 ///
 /// - Note: Source: `CURLOPT_PROXY(3)`, `CURLOPT_NOPROXY(3)`, `libcurl-env(3)`.
 package struct HTTPProxies: Sendable, Hashable {
@@ -12,8 +12,8 @@ package struct HTTPProxies: Sendable, Hashable {
     package var http: String?
     /// For `https` requests; nil: none.
     package var https: String?
-    /// Hosts to reach directly, separated by commas: a name covers itself and its subdomains, `192.168.0.0/16` a
-    /// network, `*` alone all hosts. This machine is always reached directly.
+    /// Hosts to reach directly, separated by commas: a name includes its subdomains, `192.168.0.0/16` is a network, and
+    /// a single `*` means all hosts. This machine is always reached directly.
     package var exceptions = ""
 
     /// The environment variables that name the proxies; nil for others.
@@ -23,9 +23,9 @@ package struct HTTPProxies: Sendable, Hashable {
     /// No proxies.
     package init() {}
 
-    /// As curl reads them: `http_proxy` for `http` (lower case only: `HTTP_PROXY` is how a web server passes on a
-    /// visitor's `Proxy` header), `https_proxy` or `HTTPS_PROXY` for `https`, otherwise `all_proxy` or `ALL_PROXY` for
-    /// both; and `no_proxy` or `NO_PROXY`. An empty value counts as none.
+    /// Reads the variables that curl reads: `http_proxy` for `http` (lower case only: a web server passes a visitor's
+    /// `Proxy` header on as `HTTP_PROXY`), `https_proxy` or `HTTPS_PROXY` for `https`, otherwise `all_proxy` or
+    /// `ALL_PROXY` for both; and `no_proxy` or `NO_PROXY`. An empty value counts as none.
     package init(environment value: (String) -> String?) {
         func first(_ names: String...) -> String? {
             names.lazy.compactMap(value).first { !$0.isEmpty }
@@ -38,7 +38,7 @@ package struct HTTPProxies: Sendable, Hashable {
         exceptions = first("no_proxy", "NO_PROXY") ?? ""
     }
 
-    /// Those in the environment of the process, read on each access.
+    /// The proxies in the environment of the process, read on each access.
     package static var environment: HTTPProxies {
         HTTPProxies { name in getenv(name).map { String(cString: $0) } }
     }
@@ -46,7 +46,7 @@ package struct HTTPProxies: Sendable, Hashable {
     /// The proxy for a URL with this scheme; empty for none, which keeps libcurl from reading the environment itself.
     func proxy(for scheme: String?) -> String { (scheme == "https" ? https : http) ?? "" }
 
-    /// The environment variable whose proxy requests for this URL use; nil if they use none.
+    /// The environment variable of the proxy for this URL; nil if there is none.
     package func variable(for url: String) -> String? {
         guard let end = url.firstRange(of: "://")?.upperBound else { return nil }
         guard let variable = url.hasPrefix("https:") ? httpsVariable : httpVariable else { return nil }
@@ -56,7 +56,7 @@ package struct HTTPProxies: Sendable, Hashable {
         return isReachedDirectly(host.lowercased()) ? nil : variable
     }
 
-    /// As libcurl decides by ``hostsWithoutProxy``.
+    /// Decides like libcurl, by ``hostsWithoutProxy``.
     private func isReachedDirectly(_ host: String) -> Bool {
         hostsWithoutProxy.split { $0 == "," || $0 == " " }.contains { exception in
             let name = exception.lowercased().drop { $0 == "." }
@@ -80,7 +80,7 @@ package struct HTTPProxies: Sendable, Hashable {
         return numbers.compactMap(\.self).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// For `CURLOPT_NOPROXY`. A gateway on this machine is never reached through a proxy.
+    /// The value of `CURLOPT_NOPROXY`. A gateway on this machine is never reached through a proxy.
     var hostsWithoutProxy: String {
         let own = "localhost,127.0.0.0/8,::1"
         guard !exceptions.isEmpty else { return own }

@@ -1,4 +1,4 @@
-/// One request: what to send, to whom, and how long it may take.
+/// One request: its content, its address, and its time limits.
 package struct HTTPRequest: Sendable {
     /// Sent as it is, `GET` by default.
     package var method: String
@@ -10,30 +10,28 @@ package struct HTTPRequest: Sendable {
     package var body: HTTPRequestBody
     /// Sent in the `Authorization` header. Default: none.
     package var credentials: HTTPCredentials?
-    /// For the whole exchange, from ``HTTPClient/send(_:)`` to the last byte of the body, including pauses of the
-    /// reader. Default: none.
+    /// The limit for the whole exchange, from ``HTTPClient/send(_:)`` to the last byte of the body, including pauses of
+    /// the reader. Default: none.
     package var deadline: Duration?
-    /// How long no byte may arrive or leave; time during which the reader pauses the transfer does not count. Default:
-    /// none.
+    /// How long no byte may arrive or leave. Pauses caused by the reader do not count. Default: none.
     package var idleTimeout: Duration?
     /// Whether libcurl may send the request again by itself if a reused connection ends before any byte of an answer.
     /// If not, the request fails with `.connectionClosed` instead. Default: true.
     package var mayBeRepeated: Bool
-    /// How long the bytes of a body that comes in small pieces may be gathered before its reader gets them: at most the
-    /// lower bound, or a fiftieth of the time for which pieces have been coming, up to the upper one. The first ones
-    /// after a quiet moment are not delayed. For long answers, whose end may be noticed that much later, too. Default:
-    /// not at all.
+    /// How long the bytes of a body in small pieces may be collected before its reader gets them: at most the lower
+    /// bound, or a fiftieth of the time since the first small piece, up to the upper bound. The first bytes after a
+    /// pause are not delayed. For long answers, whose end may be noticed with the same delay. Default: not at all.
     package var gatheringTime: ClosedRange<Duration>?
-    /// Whether ``HTTPResponse/upload`` says how fast the body left. Only for bodies in segments, of 64 KiB and
-    /// more. Default: false.
+    /// Whether ``HTTPResponse/upload`` says how fast the body was sent. Only for bodies in segments, of at least 64
+    /// KiB. Default: false.
     package var measuresUpload = false
-    /// Whether it gets a connection of its own. libcurl may send a request again by itself if a reused connection ends
-    /// without an answer, and that takes as long once more. Default: false.
+    /// Whether it gets a new connection. On a reused connection that ends without an answer, libcurl may send a request
+    /// again, which takes the same time again. Default: false.
     package var usesNewConnection = false
-    /// Whether ``HTTPResponse/connection`` describes the connection. It is a new one then. Default: false.
+    /// Whether ``HTTPResponse/connection`` describes the connection, which is then a new one. Default: false.
     package var reportsConnection = false
 
-    /// Checks nothing: ``HTTPClient/send(_:)`` throws `.badURL` or `.invalidRequest` for what can't be sent.
+    /// Does no checks: ``HTTPClient/send(_:)`` throws `.badURL` or `.invalidRequest` for invalid values.
     package init(
         method: String = "GET",
         url: String,

@@ -1,7 +1,7 @@
 /// Why an exchange failed.
 ///
-/// Safe to log: of the URL only host and port are kept, never user info, path, query, header or credentials. Two errors
-/// are equal when their codes are.
+/// Safe to log: contains only the host and port of the URL, never user info, path, query, header or credentials. Two
+/// errors are equal when their codes are.
 package struct HTTPTransportError: Error, Sendable {
     /// The only part that `==` compares.
     package let code: Code
@@ -22,7 +22,7 @@ package struct HTTPTransportError: Error, Sendable {
         self.curlCode = curlCode
     }
 
-    /// Whether the same request may succeed a little later.
+    /// Whether the same request may succeed later.
     package var isRetryable: Bool {
         switch code.base {
         case .cannotResolve, .cannotConnect, .timedOut, .connectionClosed: true
@@ -79,18 +79,18 @@ extension HTTPTransportError {
         /// Any other error of libcurl, by its number.
         package static func other(_ curlCode: Int) -> Code { Code(base: .other(curlCode)) }
 
-        /// Which deadline passed; nil if none did.
+        /// The deadline that passed; nil if none did.
         package var timeout: Timeout? {
             if case .timedOut(let timeout) = base { timeout } else { nil }
         }
 
-        /// What was wrong with TLS; nil if nothing was.
+        /// The TLS problem; nil if there was none.
         package var tlsProblem: TLSProblem? {
             if case .tlsFailed(let problem) = base { problem } else { nil }
         }
     }
 
-    /// Which time limit was reached.
+    /// The time limit that was reached.
     package enum Timeout: String, Sendable {
         /// ``HTTPClientConfiguration/Connections/connectTimeout``
         case connect

@@ -1,9 +1,9 @@
-/// How fast the body of a request left, as far as its sender can see. Measured only if the request asks for it.
+/// How fast the body of a request was sent, as measured by its sender. Measured only if the request asks for it.
 package struct HTTPUpload: Sendable, Equatable {
     /// Bytes of the whole body.
     package var byteCount: Int
-    /// Bytes in the second half of the body that ``sending`` is about. The first half fills the socket's buffer, so
-    /// that these are taken as fast as the link sends, unless the buffer is larger than the body.
+    /// Bytes in the second half of the body, which ``sending`` measures. The first half fills the socket's buffer. The
+    /// second half is therefore taken at the speed of the link, unless the buffer is larger than the body.
     package var measured: Int
     /// How long it took until the socket had taken the measured bytes.
     package var sending: Duration
@@ -19,12 +19,12 @@ package struct HTTPUpload: Sendable, Equatable {
     }
 }
 
-/// Times the upload of one transfer: libcurl asks for the next bytes once the socket has taken those before. (libcurl
-/// 7.88 does not tell the socket of a transfer that is under way, so its queue can't be looked at.)
+/// Times the upload of one transfer: libcurl requests the next bytes once the socket has taken the previous ones.
+/// (libcurl 7.88 does not reveal the socket of an active transfer, so its queue can't be inspected.)
 struct UploadTimer {
-    private static let leastPiece = 16 << 10
-    /// A shorter body has too few pieces.
-    static let leastByteCount = 4 * leastPiece
+    private static let minPieceSize = 16 << 10
+    /// A shorter body does not have enough pieces.
+    static let minByteCount = 4 * minPieceSize
     private static let pieces = 16
 
     /// A body is given to libcurl in pieces of this size while it is timed.
@@ -38,14 +38,14 @@ struct UploadTimer {
 
     /// Nil for a body that is too short.
     init?(byteCount: Int) {
-        guard byteCount >= Self.leastByteCount else { return nil }
+        guard byteCount >= Self.minByteCount else { return nil }
         self.byteCount = byteCount
-        pieceSize = max(Self.leastPiece, byteCount / Self.pieces)
+        pieceSize = max(Self.minPieceSize, byteCount / Self.pieces)
     }
 
-    /// Call when libcurl asks for bytes, before they are read from the body.
+    /// Call when libcurl requests bytes, before they are read from the body.
     mutating func willRead(isAtStart: Bool, at now: ContinuousClock.Instant = .now) {
-        // libcurl begins again after a connection that turns out to be closed.
+        // libcurl starts again if the connection turns out to be closed.
         if isAtStart { (given, begun, half, sent) = (0, now, nil, nil) }
         if half == nil, given >= byteCount / 2 { half = (given, now) }
         if let half { sent = (given - half.given, half.at.duration(to: now)) }

@@ -3,8 +3,8 @@
 /// Processor time counts, so that a small program does not fail on a busy machine. It is read only if there is no
 /// answer for a while, which is rare.
 package struct CallTime {
-    /// A call that gets no processor time ends after this many times its deadline.
-    private static let mostWaiting = 10
+    /// A call without processor time ends after this multiple of its deadline.
+    private static let maxWaitFactor = 10
 
     private let start: ContinuousClock.Instant
     /// Processor time at the first check, a tenth of a second after the start.
@@ -14,8 +14,8 @@ package struct CallTime {
 
     /// Whether the deadline of a call that is still running at `now` has passed.
     ///
-    /// - Parameter used: The processor time of the process since its own start; nil if the system does not report it:
-    ///   then elapsed time counts.
+    /// - Parameter used: The processor time of the process since its start. Nil if the system does not report it;
+    ///   elapsed time counts then.
     package mutating func isUp(_ deadline: Duration, now: ContinuousClock.Instant, used: Duration?) -> Bool {
         let elapsed = now - start
         guard let used else { return elapsed >= deadline }
@@ -23,6 +23,6 @@ package struct CallTime {
             usedBefore = used
             return false
         }
-        return used - usedBefore >= deadline || elapsed >= deadline * Self.mostWaiting
+        return used - usedBefore >= deadline || elapsed >= deadline * Self.maxWaitFactor
     }
 }

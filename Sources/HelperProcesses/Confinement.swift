@@ -1,12 +1,12 @@
 internal import CHelperProcess
 internal import Glibc
 
-/// What a helper process takes from itself before it runs a program.
+/// The restrictions that a helper process sets for itself before it runs a program.
 package enum Confinement {
-    /// Removes what no program needs: from here on the process can't open files or sockets, write files, or dump core.
-    /// False if the system refuses.
+    /// Removes rights that no program needs: afterwards the process can't open files or sockets, write files, or dump
+    /// core. Returns false if the system refuses.
     ///
-    /// - Parameter memory: Bytes of address space beyond what the process has now.
+    /// - Parameter memory: Bytes of address space in addition to the current size of the process.
     package static func apply(memory: Int) -> Bool {
         volunteer()
         let size = addressSpace() + max(memory, 0)
@@ -14,7 +14,7 @@ package enum Confinement {
             && chelper_harden_process() && limit(RLIMIT_NOFILE, 0)
     }
 
-    /// If memory runs out, the kernel kills this process before its parent: that costs one call.
+    /// If memory runs out, the kernel kills this process before its parent, which costs only one call.
     private static func volunteer() {
         let file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }

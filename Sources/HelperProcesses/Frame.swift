@@ -1,4 +1,4 @@
-/// Writes frames one after the other.
+/// Writes consecutive frames.
 ///
 /// A frame is a message between this process and a helper process. It consists of its length (kind and content) in four
 /// bytes, little-endian, its kind in one byte, and its content.
@@ -21,7 +21,7 @@ package struct FrameWriter {
     package mutating func append(_ content: ArraySlice<UInt8>) { bytes += content }
     package mutating func append(_ content: UnsafeRawBufferPointer) { bytes += content }
 
-    /// A string that is not the last part of its frame: with its length.
+    /// Appends a string with its length, for strings that are not the last part of their frame.
     package mutating func append(counted content: [UInt8]) {
         append(content.count)
         append(content)
@@ -86,5 +86,5 @@ package struct FrameReader {
     }
 }
 
-/// The other process sent something that is no frame.
+/// The other process sent data that is not a frame.
 package struct MalformedFrame: Error {}

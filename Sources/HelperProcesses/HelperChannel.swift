@@ -18,7 +18,7 @@ package final class HelperChannel {
     private let chunk: UnsafeMutableRawBufferPointer
 
     /// - Parameters:
-    ///   - purpose: What the process is for.
+    ///   - purpose: The purpose of the process.
     ///   - longestFrame: Longer frames from the process are refused.
     ///   - register: Holds the id of the process while it runs.
     /// - Throws: ``HelperNotStarted``.
@@ -37,7 +37,7 @@ package final class HelperChannel {
 
     package var unsentCount: Int { outgoing.bytes.count - sent }
 
-    /// Adds frames to what is to be sent.
+    /// Adds frames to the outgoing data.
     package func add(_ frames: (inout FrameWriter) -> Void) {
         if hasSentAll {
             outgoing.removeAll(keepingCapacity: outgoing.bytes.count < 1 << 20)
@@ -46,7 +46,7 @@ package final class HelperChannel {
         frames(&outgoing)
     }
 
-    /// Whether an idle process is still running: it sends nothing then.
+    /// Whether an idle process is still running. It sends nothing while it is idle.
     package var isAlive: Bool {
         var byte: UInt8 = 0
         return recv(process.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0
@@ -56,7 +56,7 @@ package final class HelperChannel {
     /// Processor time of the process since its start; nil if the system does not report it.
     package var processorTime: Duration? { process.processorTime }
 
-    /// Sends and receives what is possible, and waits for that up to `timeout` milliseconds.
+    /// Sends and receives as much as possible. Waits up to `timeout` milliseconds for that.
     ///
     /// - Throws: ``HelperEnded`` if the process has ended, or sent something invalid.
     package func wait(_ timeout: Int32) throws(HelperEnded) -> Progress {
@@ -73,7 +73,7 @@ package final class HelperChannel {
         do throws(MalformedFrame) { return try incoming.next() } catch { throw HelperEnded(cause: .invalidFrame) }
     }
 
-    /// Errors are left to ``receive()``: there may still be answers to read.
+    /// Errors are left to ``receive()``, because there may be unread answers.
     private func send() {
         let count = outgoing.bytes.withUnsafeBytes { bytes in
             Glibc.send(
@@ -107,7 +107,7 @@ package struct HelperEnded: Error {
         case exit
         /// A signal ended it.
         case signal(Int32)
-        /// It sent something that is no frame, or a frame that is too long.
+        /// It sent data that is not a frame, or a frame that is too long.
         case invalidFrame
         /// Nothing can be read from it.
         case unreadable(errno: Int32)

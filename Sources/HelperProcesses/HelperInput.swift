@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The standard input and output of a helper process, as frames. Anything invalid ends the process; its parent then
-/// starts another.
+/// The standard input and output of a helper process, as frames. Invalid input ends the process; its parent then starts
+/// another one.
 package enum HelperInput {
     /// Calls `answer` for each frame, and ends the process at the end of the input.
     package static func serve(_ answer: (inout Frame) -> Void) -> Never {
@@ -18,7 +18,7 @@ package enum HelperInput {
         }
     }
 
-    /// Sends frames, and forgets them.
+    /// Sends the frames and clears the writer.
     package static func send(_ frames: inout FrameWriter) {
         var sent = 0
         while sent < frames.bytes.count {
@@ -33,7 +33,7 @@ package enum HelperInput {
     }
 
     /// Ends the process by SIGPROF two seconds of processor time after `deadline`; nil: never. The parent kills the
-    /// process at the deadline: this is for a parent that is gone.
+    /// process at the deadline; this handles the case that the parent no longer exists.
     package static func setAlarm(_ deadline: Duration?) {
         var timer = itimerval()
         timer.it_value.tv_sec = deadline.map { Int($0.components.seconds) + 2 } ?? 0

@@ -10,7 +10,7 @@ package final class HelperProcess {
     private let register: Locked<Set<Int32>>
 
     /// - Parameters:
-    ///   - purpose: What the process is for.
+    ///   - purpose: The purpose of the process.
     ///   - register: Holds the id of the process while it runs.
     /// - Throws: ``HelperNotStarted``.
     package init(_ purpose: HelperPurpose, register: Locked<Set<Int32>>) throws(HelperNotStarted) {
@@ -50,7 +50,7 @@ package final class HelperProcess {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Waits until the process has ended. The signal that ended it; nil if it ended by itself.
+    /// Waits until the process has ended, and returns the signal that ended it; nil if it exited by itself.
     ///
     /// - Precondition: It is ending: its end of the socket is closed.
     var endingSignal: Int32? {
@@ -72,7 +72,7 @@ package final class HelperProcess {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A process group of its own: Ctrl-C at the terminal must not reach it.
+        // The process gets a new process group: Ctrl-C at the terminal must not reach it.
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         posix_spawnattr_setpgroup(&attributes, 0)

@@ -1,23 +1,23 @@
 internal import Glibc
 internal import Locking
 
-/// What a helper process is for: this executable, started again under another name.
+/// The purpose of a helper process, which is this executable started under another name.
 package struct HelperPurpose: Sendable {
-    /// The name of the process, by which it knows its purpose.
+    /// The name of the process, which tells it its purpose.
     package let processName: String
 
     private static let hostsItself = Locked(false)
 
     package init(processName: String) { self.processName = processName }
 
-    /// To be called first in `main`. In such a helper process, runs `serve`, which never returns.
+    /// Must be called first in `main`. In such a helper process, runs `serve`, which never returns.
     package func serveIfAsked(_ serve: () -> Never) {
         if CommandLine.arguments.first == processName { serve() }
         Self.hostsItself.withLock { $0 = true }
     }
 
-    /// The executable to start: this one if it calls ``serveIfAsked(_:)``, else `changebot` beside it (as for the test
-    /// runner).
+    /// The executable to start: this one if it calls ``serveIfAsked(_:)``, otherwise `changebot` in the same folder
+    /// (for the test runner).
     static var executablePath: String? {
         if hostsItself.withLock({ $0 }) { return "/proc/self/exe" }
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))

@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// Runs an actor on a queue of its own, so that writing and syncing files don't block the threads shared by all tasks.
+/// Runs an actor on its own queue, so that writing and syncing files don't block the threads shared by all tasks.
 package final class BlockingExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

@@ -1,14 +1,14 @@
 import Glibc
 
-/// A value that is only reached with its lock held.
+/// A value that is accessed only while its lock is held.
 ///
-/// A `pthread_mutex_t` and not `Synchronization.Mutex`, which on Linux is three times slower when nobody else wants it
-/// and makes ThreadSanitizer report races that are none (Swift 6.3).
+/// Uses `pthread_mutex_t`. `Synchronization.Mutex` on Linux is three times slower without contention and makes
+/// ThreadSanitizer report false races (Swift 6.3).
 package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
-    /// From then on the value is reached only through ``withLock(_:)``.
+    /// Takes the value, which is then accessed only through ``withLock(_:)``.
     package init(_ value: Value) {
         self.value = value
         mutex = .allocate(capacity: 1)

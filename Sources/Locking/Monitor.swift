@@ -14,7 +14,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     private var waiters: [Int: Waiter] = [:]
     private var nextWaiter = 0
 
-    /// - Parameter value: What the monitor holds at first.
+    /// - Parameter value: The initial value.
     package init(_ value: Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
@@ -41,7 +41,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Removes the tasks that need not wait any longer.
+    /// Removes and returns the tasks whose condition is met.
     private func takeMet() -> [Waiter] {
         guard !waiters.isEmpty else { return [] }
         let met = waiters.filter { $0.value.isMet(value) }
@@ -49,19 +49,19 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         return Array(met.values)
     }
 
-    /// Reads the value under the lock, or changes what nobody waits for: wakes none.
+    /// Reads the value under the lock, or makes changes that no condition depends on. Wakes no waiters.
     package func quietly<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body(&value)
     }
 
-    // MARK: - Threads that may block, as those that talk to another process
+    // MARK: - Threads that may block, such as those that communicate with another process
 
     /// Blocks the thread until `isMet` is true, without a time limit.
     package func block(until isMet: (Value) -> Bool) { block(until: isMet) { _ in } }
 
-    /// Blocks the thread until `isMet` is true, then changes the value before any other thread can. Wakes nobody.
+    /// Blocks the thread until `isMet` is true, then changes the value before any other thread can. Wakes no waiters.
     package func block<Result>(until isMet: (Value) -> Bool, then body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -71,7 +71,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
 
     // MARK: - Tasks
 
-    /// How many tasks wait.
+    /// The number of waiting tasks.
     package var waitingTasks: Int { quietly { _ in waiters.count } }
 
     /// Waits until `isMet` is true. Returns early if the task is cancelled.
@@ -85,7 +85,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = quietly { value in
-                    // A task that is cancelled from here on finds the waiter.
+                    // A task that is cancelled after this point finds the waiter.
                     if isMet(value) || Task.isCancelled { return true }
                     waiters[number] = Waiter(isMet: isMet, continuation: continuation)
                     return false

@@ -1,6 +1,7 @@
-/// Wakes the one task that waits for something to happen. A task that waits for it costs nothing meanwhile.
+/// Wakes the task that waits for an event. Waiting costs nothing.
 ///
-/// Raised while nobody waits, it ends the next wait at once; raised several times, it does so once.
+/// If it is raised before a wait, the next wait returns immediately. Raising it several times has the same effect as
+/// once.
 package final class Signal: Sendable {
     private enum State {
         case quiet, raised
@@ -9,10 +10,10 @@ package final class Signal: Sendable {
 
     private let state = Locked(State.quiet)
 
-    /// Not raised.
+    /// Starts in the state "not raised".
     package init() {}
 
-    /// It has happened. Never waits.
+    /// Raises the signal. Never blocks.
     package func raise() {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard case .waiting(let continuation) = state else {

@@ -1,12 +1,12 @@
-/// Lets tasks do something one after the other, in the order in which they asked.
+/// Lets tasks run a section one after another, in the order of their requests.
 package actor TaskLock {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Free.
+    /// Starts unlocked.
     package init() {}
 
-    /// Runs `body` once nobody else is in one. Ignores cancellation while it waits: whoever is in one leaves it soon.
+    /// Runs `body` when no other task holds the lock. Ignores cancellation while it waits, because bodies are short.
     package nonisolated func withLock<Result: Sendable, Failure: Error>(
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -30,7 +30,7 @@ package actor TaskLock {
     }
 
     private func give() {
-        // Whoever is next has it at once, so that nobody can overtake.
+        // The lock passes directly to the next task, so that no other task can overtake it.
         if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
     }
 }

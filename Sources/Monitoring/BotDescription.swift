@@ -1,19 +1,20 @@
 internal import Encodings
 
-/// What a bot is. Only its rules may change while it runs.
+/// The identity of a bot. Only its rules may change while it runs.
 package struct BotDescription: Sendable {
     /// `--name`.
     package let name: String
     /// The keyspace's URL, without credentials.
     package let gateway: String
-    /// The options with which `changebot dead-letters` finds the bot's state; nil if the state ends with the run.
+    /// The options with which `changebot dead-letters` finds the bot's state; nil if the state does not outlive the
+    /// run.
     package let stateOptions: String?
-    /// Whether these options also find the rules.
+    /// Whether these options also specify the rules.
     package let findsRules: Bool
     /// The rules in force.
     package internal(set) var rules: RuleSetDescription
 
-    /// - Parameter gateway: Must not hold credentials.
+    /// - Parameter gateway: Must not contain credentials.
     package init(
         name: String, gateway: String, stateOptions: String?, findsRules: Bool = false, rules: RuleSetDescription
     ) {
@@ -26,7 +27,7 @@ package struct BotDescription: Sendable {
 }
 
 extension BotDescription {
-    /// The options with which `changebot dead-letters retry` tries again; nil if the state ends with the run.
+    /// The options of `changebot dead-letters retry`; nil if the state does not outlive the run.
     var retryOptions: String? {
         stateOptions.map { options in
             findsRules ? options : "\(options) --rules \(rules.absolutePaths.map(\.shellWord).joined(separator: " "))"
@@ -38,11 +39,11 @@ extension BotDescription {
 package struct RuleSetDescription: Sendable {
     /// Identifies the rules and their files.
     package let hash: String
-    /// In order.
+    /// Names in rule order.
     package let names: [String]
     /// As given on the command line.
     package let paths: [String]
-    /// The same paths from the root folder.
+    /// The same paths, made absolute.
     let absolutePaths: [String]
 
     /// The rules as they were loaded.

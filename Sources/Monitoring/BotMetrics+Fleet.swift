@@ -1,33 +1,34 @@
 extension BotMetrics {
-    /// The metrics of a bot that is one of a fleet.
+    /// The metrics of a bot that belongs to a fleet.
     static let fleetFamilies: [MetricFamily] = [
         .fleetEngineUp, .fleetMembers, .fleetLeads, .fleetStandby, .fleetDrained, .fleetPartitions, .fleetBacklog,
         .fleetPartitionBacklog, .fleetOldestChange, .fleetParked, .fleetDead, .fleetTakeovers, .fleetLeaseLosses,
         .fleetFencedCommits, .fleetUnknownCommits,
     ]
 
-    /// - Parameter known: The partitions that have a metric. One that this process has no more goes back to 0.
-    /// - Returns: The partitions that have a metric now.
+    /// - Parameter known: The partitions that have a metric. The metric of a partition that this process has lost
+    ///   becomes 0.
+    /// - Returns: The partitions that now have a metric.
     func set(_ fleet: FleetView?, known: Set<Int>) -> Set<Int> {
         guard let fleet else { return known }
-        let standing = fleet.standing
-        // What is not known is no number.
+        let engineReport = fleet.engineReport
+        // An unknown value is NaN.
         func count(_ value: Int?) -> Double { value.map(Double.init) ?? .nan }
-        set(.fleetEngineUp, standing == nil ? 0 : 1)
-        set(.fleetMembers, count(standing?.members.count))
+        set(.fleetEngineUp, engineReport == nil ? 0 : 1)
+        set(.fleetMembers, count(engineReport?.members.count))
         set(.fleetLeads, fleet.leads ? 1 : 0)
         set(.fleetStandby, fleet.isStandingBy ? 1 : 0)
         set(.fleetDrained, fleet.isDrained ? 1 : 0)
-        set(.fleetPartitions, count(standing?.ownBacklog.count))
-        set(.fleetBacklog, count(standing?.backlog))
-        set(.fleetOldestChange, standing.map { $0.oldestAge ?? 0 } ?? .nan)
-        set(.fleetParked, count(standing?.parked))
-        set(.fleetDead, count(standing?.dead))
-        set(.fleetTakeovers, count(standing?.takeovers))
+        set(.fleetPartitions, count(engineReport?.ownBacklog.count))
+        set(.fleetBacklog, count(engineReport?.backlog))
+        set(.fleetOldestChange, engineReport.map { $0.oldestAge ?? 0 } ?? .nan)
+        set(.fleetParked, count(engineReport?.parked))
+        set(.fleetDead, count(engineReport?.dead))
+        set(.fleetTakeovers, count(engineReport?.takeovers))
         set(.fleetLeaseLosses, Double(fleet.leaseLosses))
         set(.fleetFencedCommits, Double(fleet.fencedCommits))
         set(.fleetUnknownCommits, Double(fleet.unknownCommits))
-        guard let backlog = standing?.ownBacklog else {
+        guard let backlog = engineReport?.ownBacklog else {
             for partition in known { set(.fleetPartitionBacklog, .nan, ["partition": "\(partition)"]) }
             return known
         }
@@ -40,7 +41,7 @@ extension BotMetrics {
 
 extension MetricFamily {
     fileprivate static let fleetEngineUp = MetricFamily(
-        "changebot_fleet_engine_up", .gauge, "1 if the engine of the fleet answered when it was asked last.")
+        "changebot_fleet_engine_up", .gauge, "1 if the engine of the fleet answered the last query.")
     fileprivate static let fleetMembers = MetricFamily(
         "changebot_fleet_members", .gauge, "Members of the fleet, including those on standby.")
     fileprivate static let fleetLeads = MetricFamily(
@@ -62,7 +63,7 @@ extension MetricFamily {
     fileprivate static let fleetDead = MetricFamily(
         "changebot_fleet_dead_changes", .gauge, "Changes that ended each process that tried them.")
     fileprivate static let fleetTakeovers = MetricFamily(
-        "changebot_fleet_takeovers_total", .counter, "Leases taken over from a member that had not given them back.")
+        "changebot_fleet_takeovers_total", .counter, "Leases taken over from a member that had not released them.")
     fileprivate static let fleetLeaseLosses = MetricFamily(
         "changebot_fleet_lease_losses_total", .counter, "Leases that this member lost.")
     fileprivate static let fleetFencedCommits = MetricFamily(

@@ -13,7 +13,7 @@ final class BotMetrics: Sendable {
     private let settleSeconds: SecondsHistogram
     private let bytesSent: Counter
     private let bytesReceived: Counter
-    /// Counters with further labels, made when they are first needed.
+    /// Counters with additional labels, created when first needed.
     private let labelled = Locked<[Key: Counter]>([:])
 
     private struct Key: Hashable {
@@ -37,7 +37,7 @@ final class BotMetrics: Sendable {
         ),
         (
             MetricFamily(
-                "changebot_documents_unchanged_total", .counter, "Matching documents that were as the rules want them."),
+                "changebot_documents_unchanged_total", .counter, "Matching documents that needed no change."),
             { $0.unchanged }
         ),
         (
@@ -68,7 +68,7 @@ final class BotMetrics: Sendable {
 
     private static let rulesFired = MetricFamily("changebot_rule_fired_total", .counter, "How often a rule fired.")
     private static let timersFired = MetricFamily(
-        "changebot_timers_fired_total", .counter, "Documents that were decided because the time of a rule had come.")
+        "changebot_timers_fired_total", .counter, "Documents that were decided because a timer was due.")
     private static let deadLetters = MetricFamily(
         "changebot_dead_letters_total", .counter, "Changes that became dead letters. The rule is empty if none failed.")
     private static let retries = MetricFamily(
@@ -86,7 +86,7 @@ final class BotMetrics: Sendable {
     private static let settle = MetricFamily(
         "changebot_settle_seconds", MetricFamily.seconds, "Time from a matching change's arrival until it is settled.")
 
-    /// All of them, in the order of the text.
+    /// All metrics, in the order of the output.
     static let families: [MetricFamily] =
         [
             .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
@@ -136,7 +136,7 @@ final class BotMetrics: Sendable {
         bytesReceived.increment(by: received)
     }
 
-    /// Made when the first program has run: bots without jq have no such metric.
+    /// Created when the first program has run: bots without jq have no such metric.
     private var jqSeconds: Timer {
         Timer(label: Self.jq.name, dimensions: [("bot", bot)], factory: factory)
     }
@@ -163,7 +163,7 @@ extension MetricFamily {
     static let ready = MetricFamily("changebot_ready", .gauge, "1 if the bot is ready, as in /readyz.")
     static let connected = MetricFamily("changebot_connected", .gauge, "1 if the gateway answers.")
     static let lastContact = MetricFamily(
-        "changebot_last_contact_timestamp_seconds", .gauge, "When the gateway answered last.")
+        "changebot_last_contact_timestamp_seconds", .gauge, "When the gateway last answered.")
     static let lagSequences = MetricFamily(
         "changebot_lag_sequences", .gauge, "Sequences that are not finished yet, as far as is known.")
     static let lagSeconds = MetricFamily(
@@ -175,7 +175,7 @@ extension MetricFamily {
     static let bytesInFlight = MetricFamily(
         "changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline.")
     static let writeRateLimit = MetricFamily(
-        "changebot_write_rate_limit", .gauge, "Documents a second, learned from refusals. +Inf: no limit.")
+        "changebot_write_rate_limit", .gauge, "Documents per second, learned from refusals. +Inf: no limit.")
     static let receiversDown = MetricFamily(
         "changebot_receivers_down", .gauge, "Receivers of webhooks, and servers of downloads, that are down.")
     static let receiverDownSeconds = MetricFamily(
@@ -193,6 +193,6 @@ extension Duration {
         return seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
     }
 
-    /// With fractions.
+    /// In seconds, with fractions.
     var inSeconds: Double { self / .seconds(1) }
 }

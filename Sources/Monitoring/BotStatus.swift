@@ -3,13 +3,13 @@ internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Where a bot stands, as one JSON object: a member of `bots` in `/status`, and the whole of a status file.
+/// The status of a bot, as one JSON object: a member of `bots` in `/status`, or a whole status file.
 struct BotStatus {
     let description: BotDescription
     let facts: RunFacts
     let deadLetters: MonitoredBot.DeadLetters
     let waiting: Waiting
-    /// Nil: the bot is not one of a fleet.
+    /// Nil: the bot does not belong to a fleet.
     let fleet: FleetView?
     let objection: String?
     let hasEnded: Bool
@@ -77,7 +77,7 @@ struct BotStatus {
     }
 
     private func writeReceivers(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {
-        // Of a bot that has ended, nothing waits.
+        // A bot that has ended has no waiting deliveries.
         for (receiver, standing) in hasEnded ? [] : facts.receivers {
             writer.object { writer in
                 writer.member("kind", string: receiver.kind.rawValue)

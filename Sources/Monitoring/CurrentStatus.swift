@@ -1,8 +1,8 @@
 internal import CoreMetrics
 internal import Locking
 
-/// The status of a process: its bots are asked when somebody wants it, and at most once a second. As JSON it is made at
-/// most once between two refreshes, and one piece of memory, however many readers get it.
+/// The status of a process. Its bots are queried on request, at most once a second. The JSON is created at most once
+/// between two refreshes, and all readers share its memory.
 final class CurrentStatus: Sendable {
     /// The status in the forms in which it is sent.
     struct Forms: Sendable {
@@ -20,7 +20,7 @@ final class CurrentStatus: Sendable {
     private struct Refreshing {
         var endedAt: ContinuousClock.Instant?
         var isUnderWay = false
-        /// Those who wait for the end of the one under way.
+        /// Callers that wait for the end of the current refresh.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -29,12 +29,12 @@ final class CurrentStatus: Sendable {
 
     private let process: MonitoredProcess
     private let refreshing = Locked(Refreshing())
-    /// Nil until somebody asks.
+    /// Nil until the first request.
     private let made = Locked<Forms?>(nil)
 
     init(of process: MonitoredProcess) { self.process = process }
 
-    /// Asks the bots where they stand, unless that was done within the last second. Any number of tasks may call.
+    /// Queries the bots' status, unless that was done within the last second. Any number of tasks may call.
     func refresh() async {
         let isDue = refreshing.withLock { refreshing in
             guard !refreshing.isUnderWay, refreshing.endedAt.map({ $0.duration(to: .now) >= Self.interval }) ?? true
@@ -53,7 +53,7 @@ final class CurrentStatus: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Waits for the end of the refresh under way, if there is one.
+    /// Waits for the end of the current refresh, if there is one.
     private func end() async {
         await withCheckedContinuation { continuation in
             let isUnderWay = refreshing.withLock { refreshing in
@@ -64,7 +64,7 @@ final class CurrentStatus: Sendable {
         }
     }
 
-    /// Makes the status anew for the next reader.
+    /// Discards the JSON, so that the next reader gets a new one.
     func renew() { made.withLock { $0 = nil } }
 
     var forms: Forms {

@@ -1,9 +1,9 @@
 internal import Locking
 
-/// Sends the same events to every page that is open.
+/// Sends the same events to every open page.
 ///
 /// A page that does not read misses events, and gets the newest one when it reads again: an event is the whole status.
-/// So a page costs one event of memory, however slow it is.
+/// A slow page therefore costs only the memory of one event.
 final class EventStream: Sendable {
     private struct State {
         var pages: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
@@ -11,14 +11,14 @@ final class EventStream: Sendable {
         var isEnded = false
     }
 
-    /// The most pages at once; further ones are refused.
+    /// The maximum number of pages; further ones are refused.
     static let limit = 200
 
     private let state = Locked(State())
     /// Raised when a page is opened.
     let opened = Signal()
 
-    /// Whether anybody listens.
+    /// Whether any page is open.
     var hasListeners: Bool { state.withLock { !$0.pages.isEmpty } }
 
     /// The events from now on; nil if there are too many pages, or the stream has ended.
@@ -38,7 +38,7 @@ final class EventStream: Sendable {
         return events
     }
 
-    /// Never waits.
+    /// Sends an event without blocking.
     func send(_ event: [UInt8]) {
         for page in state.withLock({ Array($0.pages.values) }) { page.yield(event) }
     }

@@ -2,11 +2,11 @@ internal import Encodings
 internal import Locking
 internal import LosslessJSON
 
-/// What is shown of the fleet of a bot.
+/// The displayed facts about a bot's fleet.
 package struct FleetView: Sendable {
     /// A process of the fleet.
     package struct Member: Sendable {
-        /// As `changebot fleet` names it.
+        /// The id, as shown by `changebot fleet`.
         package let id: String
         /// Process, machine, start.
         package let process: String
@@ -17,7 +17,7 @@ package struct FleetView: Sendable {
         /// Empty if it has none.
         package let ruleSetHash: String
 
-        /// What the engine knows of it.
+        /// Takes the engine's facts about the member.
         package init(
             id: String, process: String, state: String, partitions: Int, readsFeed: Bool, ruleSetHash: String
         ) {
@@ -26,35 +26,35 @@ package struct FleetView: Sendable {
         }
     }
 
-    /// What the engine knows.
-    package struct Standing: Sendable {
+    /// The engine's facts about the fleet.
+    package struct EngineReport: Sendable {
         package var members: [Member] = []
         /// Nil: the members do not share the work.
         package var partitions: Int?
-        /// Changes in the log by the numbers of this process's partitions.
+        /// Changes in the log, by partition of this process.
         package var ownBacklog: [Int: Int] = [:]
         /// Changes in the log.
         package var backlog = 0
-        /// In seconds; nil if nothing waits.
+        /// In seconds; nil if nothing is waiting.
         package var oldestAge: Double?
         package var parked = 0
         package var dead = 0
         package var takeovers = 0
         package var fencedCommits = 0
 
-        /// An empty fleet.
+        /// Creates the facts of an empty fleet.
         package init() {}
 
-        /// The rules of the members.
+        /// The rule sets of the members.
         var ruleSets: Set<String> { Set(members.map(\.ruleSetHash).filter { !$0.isEmpty }) }
     }
 
     package let name: String
-    /// Without credentials.
+    /// The engine's address, without credentials.
     package let engine: String
     /// This process, as in ``Member/id``.
     package let member: String
-    /// Whether this process runs alone, or reads the feed for those that share the work.
+    /// Whether this process runs alone, or reads the feed for members that share the work.
     package var leads = false
     package var isStandingBy = false
     package var isDrained = false
@@ -62,9 +62,9 @@ package struct FleetView: Sendable {
     package var fencedCommits = 0
     package var unknownCommits = 0
     /// Nil: the engine was not asked, or did not answer.
-    package var standing: Standing?
+    package var engineReport: EngineReport?
 
-    /// Nothing is known yet.
+    /// Creates a view without facts.
     package init(name: String, engine: String, member: String) {
         (self.name, self.engine, self.member) = (name, engine, member)
     }
@@ -82,25 +82,25 @@ package struct FleetView: Sendable {
             writer.member("fenced_commits", integer: fencedCommits)
             writer.member("unknown_commits", integer: unknownCommits)
             writer.name("standing")
-            guard let standing else { return writer.null() }
-            writer.object { Self.write(standing, to: &$0) }
+            guard let engineReport else { return writer.null() }
+            writer.object { Self.write(engineReport, to: &$0) }
         }
     }
 
-    private static func write(_ standing: Standing, to writer: inout JSONWriter) {
+    private static func write(_ engineReport: EngineReport, to writer: inout JSONWriter) {
         writer.name("partitions")
-        if let partitions = standing.partitions { writer.integer(partitions) } else { writer.null() }
-        writer.member("backlog", integer: standing.backlog)
+        if let partitions = engineReport.partitions { writer.integer(partitions) } else { writer.null() }
+        writer.member("backlog", integer: engineReport.backlog)
         writer.name("oldest_seconds")
-        if let age = standing.oldestAge { writer.integer(Int(age)) } else { writer.null() }
-        writer.member("parked", integer: standing.parked)
-        writer.member("dead", integer: standing.dead)
-        writer.member("takeovers", integer: standing.takeovers)
-        writer.member("fenced_commits", integer: standing.fencedCommits)
-        writer.member("same_rules", bool: standing.ruleSets.count <= 1)
+        if let age = engineReport.oldestAge { writer.integer(Int(age)) } else { writer.null() }
+        writer.member("parked", integer: engineReport.parked)
+        writer.member("dead", integer: engineReport.dead)
+        writer.member("takeovers", integer: engineReport.takeovers)
+        writer.member("fenced_commits", integer: engineReport.fencedCommits)
+        writer.member("same_rules", bool: engineReport.ruleSets.count <= 1)
         writer.name("members")
         writer.array { writer in
-            for member in standing.members {
+            for member in engineReport.members {
                 writer.object { writer in
                     writer.member("id", string: member.id)
                     writer.member("process", string: member.process)
@@ -114,27 +114,27 @@ package struct FleetView: Sendable {
     }
 }
 
-/// When the engine of a fleet is asked: only for those who look, and seldom if it takes long to answer.
+/// Decides when a fleet's engine is queried: only while there are readers, and rarely if it answers slowly.
 struct FleetPace {
     private static let shortestInterval: Duration = .seconds(5)
-    /// An engine that counts a million changes is busy for at most this part of the time.
-    private static let mostOfTheTime = 20
+    /// Queries take at most 1/20 of the time, for engines that count a million changes.
+    private static let intervalFactor = 20
 
     private var nextAt: ContinuousClock.Instant?
 
     func isDue(now: ContinuousClock.Instant) -> Bool { nextAt.map { now >= $0 } ?? true }
 
-    /// The engine was asked.
+    /// Records a query.
     mutating func noteAnswer(asked: ContinuousClock.Instant, answered: ContinuousClock.Instant) {
-        nextAt = answered + max(Self.shortestInterval, asked.duration(to: answered) * Self.mostOfTheTime)
+        nextAt = answered + max(Self.shortestInterval, asked.duration(to: answered) * Self.intervalFactor)
     }
 }
 
-/// Asks for something that may not answer, such as a state on another machine. Never for more than one answer at once.
+/// Queries something that may not answer, such as a state on another machine. Has at most one query in progress.
 final class Inquiry<Answer: Sendable>: Sendable {
     private let isUnderWay = Locked(false)
 
-    /// - Returns: Nil after `limit`, or if an earlier question has no answer yet.
+    /// - Returns: Nil after `limit`, or if an earlier query is still unanswered.
     func answer(
         within limit: Duration, _ ask: @escaping @Sendable () async -> Answer?
     ) async -> Answer? {
@@ -144,7 +144,7 @@ final class Inquiry<Answer: Sendable>: Sendable {
         }
         guard isFree else { return nil }
         let (answers, continuation) = AsyncStream<Answer?>.makeStream()
-        // It goes on if nobody waits any more.
+        // It continues after the caller has stopped waiting.
         Task.detached { [isUnderWay] in
             continuation.yield(await ask())
             isUnderWay.withLock { $0 = false }

@@ -9,20 +9,20 @@ struct History: Sendable {
     struct Interval: Equatable {
         var changes = 0
         var written = 0
-        /// At its end; nil if not known.
+        /// The lag at the end of the interval; nil if not known.
         var lag: Int?
     }
 
-    /// The oldest first; the last one is still running.
+    /// The oldest interval comes first; the last one is the current one.
     private(set) var intervals = [Interval()]
     private var begun: ContinuousClock.Instant
     private var counters = RunCounters()
 
     init(now: ContinuousClock.Instant) { begun = now }
 
-    /// Adds what has been counted since the last call. While nothing is counted, nobody needs to call.
+    /// Adds the counts since the last call. Not needed while the counts do not change.
     mutating func note(_ facts: RunFacts, now: ContinuousClock.Instant) {
-        // After a long pause of the machine, old intervals would all be thrown away again.
+        // After a long pause of the machine, only the last hour of intervals is needed.
         var missing = min(Int(begun.duration(to: now) / Self.interval), Self.length)
         begun = missing < Self.length ? begun + Self.interval * missing : now
         while missing > 0 {

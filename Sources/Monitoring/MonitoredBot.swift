@@ -4,9 +4,9 @@ package import GatewayClient
 package import Locking
 package import LosslessJSON
 
-/// One bot under observation: counts its events, and asks it where it stands.
+/// A monitored bot: counts its events and queries its status.
 package final class MonitoredBot: RunObserver {
-    /// What the page shows of a bot's dead letters.
+    /// The displayed dead letters of a bot.
     package struct DeadLetters: Sendable {
         /// One of the newest dead letters.
         package struct Entry: Sendable {
@@ -31,31 +31,32 @@ package final class MonitoredBot: RunObserver {
             }
         }
 
-        /// The newest first; at most ``limit``.
+        /// The newest dead letters first; at most ``limit``.
         package var newest: [Entry] = []
-        /// How many there are, by rule; the empty name if no rule failed.
+        /// The number of dead letters by rule; the name is empty if no rule failed.
         package var byRule: [String: Int] = [:]
-        /// How many are shown.
+        /// The maximum number of displayed dead letters.
         package static let limit = 20
 
-        /// None.
+        /// Creates an empty list.
         package init() {}
 
         var open: Int { byRule.values.reduce(0, +) }
     }
 
-    /// What the monitor asks.
+    /// The queries of the monitor.
     package struct Source: Sendable {
-        /// Where the run stands.
+        /// The status of the run.
         package let facts: @Sendable () async -> RunFacts
         /// The dead letters in the state; nil if it can't be read now.
         package let deadLetters: @Sendable () async -> DeadLetters?
-        /// What waits for its time; nil if the state can't be read now.
+        /// The waiting timers and passes; nil if the state can't be read now.
         package let waiting: @Sendable () async -> Waiting?
-        /// The fleet. Asks its engine only if told so, for two seconds at most. Nil: the bot is not one of a fleet.
+        /// The fleet. Queries its engine only on request, for at most two seconds. Nil: the bot does not belong to a
+        /// fleet.
         package let fleet: (@Sendable (_ asksEngine: Bool) async -> FleetView?)?
 
-        /// All are called once a second or less.
+        /// Each closure is called at most once a second.
         package init(
             facts: @escaping @Sendable () async -> RunFacts,
             deadLetters: @escaping @Sendable () async -> DeadLetters?,
@@ -71,9 +72,9 @@ package final class MonitoredBot: RunObserver {
 
     private struct State {
         var description: BotDescription
-        /// Nil once the bot has ended: it would keep rules and memory of the run.
+        /// Nil after the bot has ended, because it would retain rules and memory of the run.
         var source: Source?
-        /// Why the bot has ended; nil as long as it runs.
+        /// Why the bot has ended; nil while it runs.
         var end: String?
         var facts = RunFacts()
         var deadLetters = DeadLetters()
@@ -89,7 +90,7 @@ package final class MonitoredBot: RunObserver {
         var rulesWithGauge: Set<String> = []
         /// The receivers for which `changebot_receiver_down_seconds` has been set.
         var receiversWithGauge: Set<ReceiverOutages.Receiver> = []
-        /// The hash of the rules that the metrics have named last.
+        /// The hash of the rules that the metrics last showed.
         var rulesShown: String?
         var deadLettersAt: ContinuousClock.Instant?
         /// Seconds since 1970; nil before the first answer.
@@ -104,12 +105,12 @@ package final class MonitoredBot: RunObserver {
     /// `--name`.
     package let name: String
     private let diff: Diff?
-    /// Nil: nobody asks whether the bot is alive.
+    /// Nil: the bot's liveness is not monitored.
     private let pulse: Pulse?
-    /// Nil: nobody can ask for them.
+    /// Nil: metrics are not exported.
     private let metrics: BotMetrics?
     private let state: Locked<State>
-    /// Raised by all that may change the status, so that nobody has to ask while nothing happens.
+    /// Raised by all changes of the status, so that no polling is needed while nothing happens.
     package let news = Signal()
     private let refreshing = TaskLock()
     private let deadLetterInquiry = Inquiry<DeadLetters>()
@@ -142,7 +143,7 @@ package final class MonitoredBot: RunObserver {
         state.withLock { $0.effects.add(documents, withContent: wantsDocuments, at: now) }
     }
 
-    /// A request to the gateway has ended. For `GatewaySettings.requestObserver`.
+    /// Records a finished request to the gateway. For `GatewaySettings.requestObserver`.
     package func note(_ request: RequestRecord) {
         metrics?.noteRequest(
             method: request.method, status: request.status, sent: request.sent, received: request.received)
@@ -156,17 +157,18 @@ package final class MonitoredBot: RunObserver {
         if isNews { news.raise() }
     }
 
-    /// Counting many dead letters takes a while.
+    /// The interval, because counting many dead letters takes a while.
     private static let deadLetterInterval: Duration = .seconds(3)
 
-    /// How long the state of a fleet may take to answer, because it is on another machine.
+    /// The maximum time for a query of a fleet's state, which is on another machine.
     private static let longestAnswer: Duration = .seconds(2)
 
-    /// Asks the bot where it stands. Call every few seconds while it has work, and whenever ``news`` is raised.
+    /// Queries the bot's status. Call every few seconds while it has work, and whenever ``news`` is raised.
     ///
-    /// - Parameter asksEngine: Whether somebody looks, so that the engine of its fleet is asked, too: every few seconds.
+    /// - Parameter asksEngine: Whether there are readers, so that the fleet's engine is also queried, every few
+    ///   seconds.
     package func refresh(now: ContinuousClock.Instant = .now, asksEngine: Bool = false) async {
-        // One after the other: older facts must not follow newer ones.
+        // Refreshes run one at a time: older facts must not overwrite newer ones.
         await refreshing.withLock { await noteFacts(now: now, asksEngine: asksEngine) }
     }
 
@@ -192,14 +194,14 @@ package final class MonitoredBot: RunObserver {
         if let metrics { set(metrics, now) }
     }
 
-    /// A state in a file answers at once.
+    /// Queries a state without a limit if it is in a file, because that answers immediately.
     private func answer<Answer>(
         _ source: Source, _ inquiry: Inquiry<Answer>, _ ask: @escaping @Sendable () async -> Answer?
     ) async -> Answer? {
         source.fleet == nil ? await ask() : await inquiry.answer(within: Self.longestAnswer, ask)
     }
 
-    /// - Returns: False if the engine of the fleet did not answer when it was asked last.
+    /// - Returns: False if the fleet's engine did not answer the last query.
     private func noteFleet(_ source: Source, now: ContinuousClock.Instant, asksEngine: Bool) async -> Bool {
         guard let fleet = source.fleet else { return true }
         let isDue = asksEngine && state.withLock { $0.fleetPace.isDue(now: now) }
@@ -208,14 +210,14 @@ package final class MonitoredBot: RunObserver {
         let answered = ContinuousClock.now
         return state.withLock { state in
             if isDue {
-                // An engine that was unavailable is asked again soon.
-                let span = view.standing == nil ? .zero : asked.duration(to: answered)
+                // Check soon whether an unavailable engine is available again.
+                let span = view.engineReport == nil ? .zero : asked.duration(to: answered)
                 state.fleetPace.noteAnswer(asked: now, answered: now + span)
             } else {
-                view.standing = state.fleet?.standing
+                view.engineReport = state.fleet?.engineReport
             }
             state.fleet = view
-            return !asksEngine || view.standing != nil
+            return !asksEngine || view.engineReport != nil
         }
     }
 
@@ -225,7 +227,7 @@ package final class MonitoredBot: RunObserver {
         metrics.set(.ready, objection(state, now) == nil ? 1 : 0)
         metrics.set(.connected, state.end == nil && facts.isConnected ? 1 : 0)
         if let contact = state.lastContact { metrics.set(.lastContact, Double(contact)) }
-        // What is not known is no number.
+        // An unknown value is NaN.
         metrics.set(.lagSequences, facts.lag.map(Double.init) ?? .nan)
         metrics.set(.lagSeconds, facts.behindSince.map { $0.duration(to: now).inSeconds } ?? 0)
         metrics.set(.checkpointAge, facts.savedAt.map { $0.duration(to: now).inSeconds } ?? .nan)
@@ -240,7 +242,7 @@ package final class MonitoredBot: RunObserver {
             metrics.set(.rulesInfo, 0, ["hash": former])
         }
         metrics.set(.rulesInfo, 1, ["hash": hash])
-        // A rule whose dead letters are gone goes back to 0.
+        // The metric of a rule without dead letters becomes 0.
         let rules = state.rulesWithGauge.union(state.deadLetters.byRule.keys)
         for rule in rules {
             metrics.set(.openDeadLetters, Double(state.deadLetters.byRule[rule] ?? 0), ["rule": rule])
@@ -255,7 +257,7 @@ package final class MonitoredBot: RunObserver {
 
     /// Sets the metrics of receivers that are down.
     ///
-    /// - Returns: The receivers that have one now.
+    /// - Returns: The receivers that now have a metric.
     private func set(
         _ metrics: BotMetrics, receivers state: State, _ now: ContinuousClock.Instant
     ) -> Set<ReceiverOutages.Receiver> {
@@ -264,7 +266,7 @@ package final class MonitoredBot: RunObserver {
         let seconds = Dictionary(
             down.map { ($0.receiver, $0.status.began.duration(to: now).inSeconds) }
         ) { first, _ in first }
-        // One that is back goes back to 0.
+        // The metric of a receiver that is up again becomes 0.
         let known = state.receiversWithGauge.union(seconds.keys)
         for receiver in known {
             metrics.set(
@@ -274,13 +276,13 @@ package final class MonitoredBot: RunObserver {
         return known
     }
 
-    /// Other rules are in force now.
+    /// Records that other rules are in force now.
     package func update(_ rules: RuleSetDescription) {
         state.withLock { $0.description.rules = rules }
         news.raise()
     }
 
-    /// The bot has ended, for this reason.
+    /// Records that the bot has ended, with the reason.
     package func end(_ reason: String) async {
         state.withLock { $0.end = reason }
         await refresh()
@@ -288,24 +290,24 @@ package final class MonitoredBot: RunObserver {
             state.source = nil
             return state
         }
-        // Another bot of this name may take its place.
+        // Another bot with this name may take its place.
         if let hash = state.rulesShown { metrics?.set(.rulesInfo, 0, ["hash": hash]) }
     }
 
-    /// Why the bot seems to hang; nil if it is alive, or has ended. Asks the bot itself, so that it does not return if
-    /// that can't answer.
+    /// Why the bot seems to hang; nil if it is alive or has ended. Queries the bot itself, so this call does not return
+    /// if the bot can't answer.
     package func silence() async -> String? {
         guard let pulse, let source = state.withLock(\.source) else { return nil }
         return pulse.silence(await source.facts())
     }
 
-    /// Why the bot has ended, for people; nil as long as it runs.
+    /// Why the bot has ended, for the user; nil while it runs.
     package var end: String? { state.withLock(\.end) }
 
-    /// How many dead letters its state has, as of the last refresh.
+    /// The number of dead letters in its state, as of the last refresh.
     package var openDeadLetters: Int { state.withLock(\.deadLetters.open) }
 
-    /// Where the bot stands, as of the last refresh.
+    /// The status of the run, as of the last refresh.
     package var facts: RunFacts { state.withLock(\.facts) }
 
     /// Why the bot is not ready, as of the last refresh; nil if it is.
@@ -317,7 +319,7 @@ package final class MonitoredBot: RunObserver {
         state.end.map { "ended: \($0)" } ?? state.readiness.objection(state.facts, now: now)
     }
 
-    /// Writes where the bot stands, as of the last refresh: one JSON object.
+    /// Writes the bot's status as of the last refresh: one JSON object.
     package func write(to writer: inout JSONWriter, now: ContinuousClock.Instant = .now) {
         let state = state.withLock { $0 }
         BotStatus(

@@ -3,13 +3,13 @@ internal import Encodings
 internal import Locking
 internal import LosslessJSON
 
-/// The bots of a process under observation, and how it read its rules and configuration last.
+/// The monitored bots of a process, and the last reload of its rules and configuration.
 package final class MonitoredProcess: Sendable {
     /// The last attempt to reload rules and configuration.
     private struct Reload {
         /// RFC 3339.
         let time: String
-        /// Why the old ones stay; nil if the new ones are in force.
+        /// Why the old ones are still in force; nil if the new ones are.
         let failure: String?
     }
 
@@ -24,7 +24,7 @@ package final class MonitoredProcess: Sendable {
     package let registry = PrometheusRegistry(families)
     private let state = Locked(State())
 
-    /// The metrics of the process, beside ``BotMetrics/families``.
+    /// The metrics of the process itself.
     private static let processFamilies = [build, residentMemory, reloads, lastReload, lastReloadTime]
 
     private static let build = MetricFamily("changebot_build_info", .gauge, "The version of the program. Always 1.")
@@ -40,16 +40,16 @@ package final class MonitoredProcess: Sendable {
     /// All metrics that a process exports, in the order of the text.
     static let families = processFamilies + BotMetrics.families
 
-    /// Without bots.
+    /// Creates a process without bots.
     package init(version: String) {
         self.version = version
         Meter(label: Self.build.name, dimensions: [("version", version)], factory: registry).set(1)
     }
 
-    /// The bots that run or have run, in the order in which they began.
+    /// The bots that run or have run, in order of their start.
     package var bots: [MonitoredBot] { state.withLock(\.bots) }
 
-    /// Adds a bot, in the place of the one of the same name.
+    /// Adds a bot. It replaces a bot of the same name.
     package func show(_ bot: MonitoredBot) {
         state.withLock { state in
             if let index = state.bots.firstIndex(where: { $0.name == bot.name }) {
@@ -60,15 +60,15 @@ package final class MonitoredProcess: Sendable {
         }
     }
 
-    /// Removes a bot that the configuration no longer has, and its metrics.
+    /// Removes a bot that is no longer in the configuration, with its metrics.
     package func hide(_ name: String) {
         state.withLock { $0.bots.removeAll { $0.name == name } }
         registry.removeSeries("bot", name)
     }
 
-    /// Rules and configuration were reloaded.
+    /// Records a reload of rules and configuration.
     ///
-    /// - Parameter failure: Why the old ones stay; nil if the new ones are in force.
+    /// - Parameter failure: Why the old ones are still in force; nil if the new ones are.
     package func noteReload(failure: String?) {
         state.withLock { $0.reload = Reload(time: Timestamp.now, failure: failure) }
         let result = failure == nil ? "ok" : "failed"

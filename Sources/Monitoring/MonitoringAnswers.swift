@@ -19,10 +19,10 @@ struct MonitoringAnswers: Sendable {
 
     func answer(_ request: Request) async -> Answer {
         guard isForUs(request.field("Host")) else {
-            return text("this host name is not served here; ask by address, or by the name given to --http\n", 421)
+            return text("this host name is not accepted; use the address, or the name given to --http\n", 421)
         }
         guard ["GET", "HEAD"].contains(request.method) else {
-            var answer = text("only GET and HEAD: nothing can be changed here\n", 405)
+            var answer = text("only GET and HEAD are allowed\n", 405)
             answer.fields.append(HTTPField("Allow", "GET, HEAD"))
             return answer
         }
@@ -35,12 +35,12 @@ struct MonitoringAnswers: Sendable {
         case "/status": return secured(.json(status.forms.text))
         case "/metrics": return secured(typed(PrometheusText.contentType, process.registry.text()))
         case "/events": return eventAnswer
-        default: return text("there are /, /livez, /readyz, /status, /events and /metrics\n", 404)
+        default: return text("unknown path; the paths are /, /livez, /readyz, /status, /events and /metrics\n", 404)
         }
     }
 
-    /// A web page of another site can reach this server under a name of its own (DNS rebinding). So a name must be the
-    /// one of `--http`; an address can't be one of another site.
+    /// A web page of another site can reach this server under its own host name (DNS rebinding). A name must therefore
+    /// be that of `--http`. An address can't belong to another site.
     private func isForUs(_ host: String?) -> Bool {
         guard let host else { return true }
         let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) + "]" : String(host.prefix { $0 != ":" })

@@ -3,10 +3,10 @@ internal import Glibc
 package import HTTPServing
 internal import Locking
 
-/// Shows bots over HTTP: `/livez`, `/readyz`, `/status`, `/events`, `/metrics` and a page at `/`. Only reads: nothing can
-/// be changed through it.
+/// Shows bots over HTTP: `/livez`, `/readyz`, `/status`, `/events`, `/metrics` and a page at `/`. Read-only: it does
+/// not allow changes.
 package final class MonitoringServer: Sendable {
-    /// Where to listen, and who may ask.
+    /// The server's address and access settings.
     package struct Settings: Sendable {
         /// A name or an address.
         package var host: String
@@ -14,10 +14,10 @@ package final class MonitoringServer: Sendable {
         package var port: Int
         /// The page at `/`: HTML with one `<style>` and one `<script>`.
         package var page: [UInt8]
-        /// Whether requests may name this host in any way. Default: only by address, as `localhost` or as in ``host``.
+        /// Whether requests may use any host name. Default: only an address, `localhost`, or ``host``.
         package var acceptsAnyName = false
 
-        /// All are needed.
+        /// All settings are required.
         package init(host: String, port: Int, page: [UInt8]) {
             self.host = host
             self.port = port
@@ -41,18 +41,18 @@ package final class MonitoringServer: Sendable {
         var serving = HTTPServer.Settings(product: "changebot/\(process.version)")
         serving.host = settings.host
         serving.port = settings.port
-        // Nobody has anything to send.
+        // Clients have no reason to send large bodies.
         serving.bodyLimit = 64 << 10
         serving.waiting = WaitingOutput(limit: 8 << 20)
         serving.bodies = IncomingBodies(limit: 1 << 20)
-        // A page that is not read is opened again by the browser. Until then it keeps little memory of the kernel, too.
+        // The browser reopens a page that was not read. Until then it uses little kernel memory.
         serving.timeouts = ConnectionTimeouts.Limits(readWithin: .seconds(30))
         serving.sendBuffer = 128 << 10
         let answers = MonitoringAnswers(settings: settings, process: process, events: events, status: status)
         server = try await HTTPServer.start(serving) { await answers.answer($0) }
     }
 
-    /// Tells the open pages where the bots stand, once a second, until the task is cancelled. Sleeps while there are none.
+    /// Sends the status to the open pages once a second, until the task is cancelled. Sleeps while no page is open.
     package func run() async throws {
         var silence = 0
         var last: [UInt8] = []
@@ -61,7 +61,7 @@ package final class MonitoringServer: Sendable {
             await status.refresh()
             silence += 1
             let event = status.forms.event
-            // The status has a time of its own only where something is counted in seconds.
+            // The status changes by itself only if it contains durations.
             if event != last {
                 events.send(event)
                 silence = 0
@@ -80,7 +80,7 @@ package final class MonitoringServer: Sendable {
     }
 }
 
-/// The memory of this process that is in RAM now.
+/// The resident memory of this process.
 enum ResidentMemory {
     /// In bytes; 0 if the kernel does not say.
     ///

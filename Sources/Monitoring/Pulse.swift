@@ -1,34 +1,34 @@
 package import DocumentFlow
 package import Locking
 
-/// Tells whether a bot is alive, by what its own tasks report: the watchdog of systemd is fed only while it is.
+/// Determines from the bot's own tasks whether it is alive. The watchdog of systemd is notified only while it is.
 ///
-/// No timer proves anything here. A sign is a request for the feed that has ended, a batch that was read, decided,
-/// written or settled, or a request that is sent again after a wait that has an end.
+/// A timer would prove nothing. A sign of life is a finished feed request, a batch that was read, decided, written or
+/// settled, or a retried request after a bounded wait.
 package final class Pulse: Sendable {
-    /// Not the wall clock's time: a machine that was suspended must not find its bots silent.
+    /// Not wall-clock time: a suspended machine must not find its bots silent.
     package typealias Instant = SuspendingClock.Instant
 
-    /// How long a bot may go without a sign while changes are pending: six times the time that a bulk write may take, and
-    /// more than jq programs of several rules that never end may take for one batch.
-    package static let longestWork: Duration = .seconds(1800)
+    /// How long a bot may go without a sign of life while changes are pending. That is six times the limit for a bulk
+    /// write, and more than endless jq programs of several rules may take for one batch.
+    package static let maxWorkSilence: Duration = .seconds(1800)
 
     private struct Signs {
-        /// Of the task that reads the feed.
+        /// Last sign of the task that reads the feed.
         var feed: Instant
-        /// Of those that decide and write.
+        /// Last sign of the tasks that decide and write.
         var work: Instant
         var hasBegun = false
     }
 
     private let signs: Locked<Signs>
     private let longestFeed: Duration
-    /// Raised at the first sign, when the bot has a gateway and a state or waits for the gateway, and whenever its phase
-    /// has changed or a checkpoint was saved.
+    /// Raised at the first sign, when the bot has a gateway and a state or waits for the gateway. Also raised whenever
+    /// its phase has changed or a checkpoint was saved.
     package let news = Signal()
 
-    /// - Parameter longestFeed: How long a bot that waits for changes may go without a sign. Must be longer than a
-    ///   request for the feed may stay open.
+    /// - Parameter longestFeed: How long a bot that waits for changes may go without a sign of life. Must exceed the
+    ///   time limit of a feed request.
     package init(longestFeed: Duration, now: Instant = .now) {
         self.longestFeed = longestFeed
         signs = Locked(Signs(feed: now, work: now))
@@ -56,8 +56,8 @@ package final class Pulse: Sendable {
         if isNews { news.raise() }
     }
 
-    /// Called for each request that has ended. Only those for the feed are signs: the check of the database's mark goes
-    /// on in a bot that hangs.
+    /// Call for each finished request. Only feed requests are signs of life: the check of the database's mark continues
+    /// even if the bot hangs.
     ///
     /// - Parameter target: Path and query.
     package func noteRequest(_ target: String, now: Instant = .now) {
@@ -65,9 +65,9 @@ package final class Pulse: Sendable {
         signs.withLock { $0.feed = max($0.feed, now) }
     }
 
-    /// Why the bot seems to hang, for people; nil if it is alive.
+    /// Why the bot seems to hang, for the user; nil if it is alive.
     ///
-    /// - Parameter facts: Where the run stands now.
+    /// - Parameter facts: The current status of the run.
     package func silence(_ facts: RunFacts, now: Instant = .now) -> String? {
         let signs = signs.withLock { $0 }
         let last = max(signs.feed, signs.work)
@@ -76,18 +76,18 @@ package final class Pulse: Sendable {
         case (.following, isPending: false):
             return Self.text(last, now, longestFeed, "its request for changes got no answer")
         case (.following, isPending: true):
-            // The feed goes on beside a writer that hangs. A change that has just come waits for no longer than that.
+            // The feed continues even if a writer hangs. A new change has not been waiting since the last sign.
             let pending = facts.behindSince?.duration(to: .now) ?? .zero
             let sign = max(signs.work, now - pending, Self.attempt(facts, now) ?? signs.work)
-            return Self.text(sign, now, Self.longestWork, "pending changes are neither decided nor written")
+            return Self.text(sign, now, Self.maxWorkSilence, "pending changes are neither decided nor written")
         default:
             let sign = max(last, Self.attempt(facts, now) ?? last)
-            return Self.text(sign, now, Self.longestWork, "nothing was read, decided or written")
+            return Self.text(sign, now, Self.maxWorkSilence, "nothing was read, decided or written")
         }
     }
 
-    /// When an attempt was due at a receiver that is down, or is due; nil if none is down. Such a wait may be as long as
-    /// the receiver asks for: an hour.
+    /// The next or last due attempt at a receiver that is down; nil if none is down. The wait may be as long as the
+    /// receiver requests: up to an hour.
     private static func attempt(_ facts: RunFacts, _ now: Instant) -> Instant? {
         facts.receivers.map { now - $0.status.nextAttempt.duration(to: .now) }.max()
     }
@@ -99,7 +99,7 @@ package final class Pulse: Sendable {
 }
 
 extension RunCounters {
-    /// Whether something else than reading was counted.
+    /// Whether anything except reading was counted.
     fileprivate var isOfWork: Bool {
         matched + written + shown + unchanged + conflicts + rejected + deadLetters + writeRequests > 0
     }

@@ -1,16 +1,16 @@
 package import DocumentFlow
 internal import GatewayClient
 
-/// Decides whether a bot is ready: whether it does what it is there for.
+/// Decides whether a bot is ready, that is, does its work.
 package struct Readiness: Sendable {
-    /// How long the gateway may be out of reach, and how long the feed may make no progress.
+    /// How long the gateway may be unreachable, and how long the feed may make no progress.
     package static let tolerated: Duration = .seconds(60)
 
-    /// When the run last finished something, or had nothing to do.
+    /// When the run last finished something or had nothing to do.
     private var progressedAt: ContinuousClock.Instant
     private var mark = Mark()
 
-    /// What moves when a run makes progress.
+    /// The counts that change when a run makes progress.
     private struct Mark: Equatable {
         var changes = 0
         var settled = 0
@@ -32,12 +32,12 @@ package struct Readiness: Sendable {
         self.mark = mark
     }
 
-    /// Why the bot is not ready, for people; nil if it is.
+    /// Why the bot is not ready, for the user; nil if it is.
     package func objection(_ facts: RunFacts, now: ContinuousClock.Instant) -> String? {
         if let outage = facts.outage {
             let span = outage.began.duration(to: now)
             if span >= Self.tolerated || facts.phase == .connecting {
-                return "the gateway has been out of reach for \(Self.seconds(span)): \(outage.reason)"
+                return "the gateway has been unreachable for \(Self.seconds(span)): \(outage.reason)"
             }
         }
         switch facts.phase {
@@ -51,7 +51,7 @@ package struct Readiness: Sendable {
         let origins = Set(facts.receivers.map(\.receiver.origin)).sorted().joined(separator: ", ")
         return origins.isEmpty
             ? "no progress for \(Self.seconds(span)), although changes are pending"
-            : "no progress for \(Self.seconds(span)): changes wait for \(origins), out of reach or serving nobody"
+            : "no progress for \(Self.seconds(span)): changes wait for \(origins), which are unavailable"
     }
 
     private static func seconds(_ span: Duration) -> String { "\(span.components.seconds) s" }

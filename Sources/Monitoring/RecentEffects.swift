@@ -2,9 +2,9 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The documents that a bot wrote last.
+/// The documents that a bot has recently written.
 struct RecentEffects: Sendable {
-    /// How many are kept.
+    /// The maximum number of documents.
     static let limit = 20
     /// Longer documents are kept without their content.
     private static let longestDocument = 64 << 10
@@ -14,7 +14,7 @@ struct RecentEffects: Sendable {
         let time: String
     }
 
-    /// The newest last.
+    /// The newest document comes last.
     private var effects: [Effect] = []
 
     /// - Parameter withContent: Whether the documents' content is kept.

@@ -3,9 +3,10 @@ internal import FoundationEssentials
 internal import Glibc
 internal import LosslessJSON
 
-/// The last status of a run, beside its state: for `changebot status`, also of a bot without `--http`.
+/// The last status of a run, stored next to its state: for `changebot status`, even for a bot without `--http`.
 ///
-/// Replaced as a whole when it has changed, readable by its owner only. It is no state: it may be missing or old.
+/// The file is replaced as a whole when the status has changed, and only its owner can read it. It is not part of the
+/// state: it may be missing or outdated.
 package struct StatusFile: Sendable {
     /// The shortest time between two writes, and the time between them while the run has work.
     package static let interval: Duration = .seconds(5)
@@ -13,14 +14,14 @@ package struct StatusFile: Sendable {
     private let path: String
 
     /// - Parameters:
-    ///   - directory: The folder of the state. Nothing is written as long as it is missing.
+    ///   - directory: The folder of the state. Nothing is written while it is missing.
     ///   - name: The bot's name.
     package init(directory: String, name: String) { path = "\(directory)/\(name)\(Self.infix)\(getpid()).json" }
 
-    /// Between the bot's name and the number of its process: runs of one name on several databases have a file each.
+    /// Separates the bot's name and the process id: runs of one name on several databases have separate files.
     private static let infix = ".status."
 
-    /// The files of all bots in a folder, by name. Those of processes that were killed may be among them.
+    /// The files of all bots in a folder, by name. They may include files of killed processes.
     package static func all(in directory: String) -> [(name: String, process: Int32, path: String)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         let files = names.compactMap { file -> (name: String, process: Int32, path: String)? in
@@ -32,8 +33,8 @@ package struct StatusFile: Sendable {
         return files.sorted { ($0.name, $0.process) < ($1.name, $1.process) }
     }
 
-    /// Whether the run with this number goes on. Another program may have got the number since, and one that was killed
-    /// has it until its parent has asked how it ended, which in a container nobody may ever do.
+    /// Whether the process with this id is still the run. Another program may have the id now. A killed process keeps
+    /// its id until its parent has waited for it, which may never happen in a container.
     ///
     /// - Note: Source: proc(5), `/proc/PID/stat`: `PID (NAME) STATE …`.
     package static func isRunning(_ process: Int32) -> Bool {
@@ -44,7 +45,7 @@ package struct StatusFile: Sendable {
         return text[name...].hasPrefix("(changebot") && !text[end...].hasPrefix(") Z")
     }
 
-    /// Removes the files of this bot's runs that were killed.
+    /// Removes the files of this bot's killed runs.
     package static func removeOld(in directory: String, named name: String) {
         for file in all(in: directory) where file.name == name && !isRunning(file.process) {
             unlink(file.path)
@@ -54,9 +55,10 @@ package struct StatusFile: Sendable {
     /// Call when the run ends.
     package func remove() { unlink(path) }
 
-    /// Writes what the bot is doing now.
+    /// Writes the bot's current status.
     ///
-    /// - Returns: False if it can't be written, for example because the run has no state yet. The next call may succeed.
+    /// - Returns: False if it can't be written, for example because the run has no state yet. The next call may
+    ///   succeed.
     @discardableResult
     package func write(_ bot: MonitoredBot) -> Bool {
         var writer = JSONWriter()

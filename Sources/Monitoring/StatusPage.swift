@@ -1,9 +1,9 @@
 internal import Encodings
 
-/// The page at `/`: one file without any outside resource.
+/// The page at `/`: one file without external resources.
 struct StatusPage: Sendable {
     let html: [UInt8]
-    /// Lets the page's own style and script run, and nothing else: nothing that a document contains can be loaded or run.
+    /// Allows only the page's own style and script, so that nothing in a document can be loaded or run.
     let policy: String
 
     /// - Parameter html: With one `<style>` and one `<script>`.

@@ -1,6 +1,6 @@
-/// What waits for its time: shown of a bot.
+/// A bot's waiting timers and passes, for display.
 package struct Waiting: Sendable {
-    /// A rule that waits for the time of a document.
+    /// A rule that waits for a time of a document.
     package struct Timer: Sendable {
         package let documentID: String
         package let rule: String
@@ -15,17 +15,17 @@ package struct Waiting: Sendable {
         }
     }
 
-    /// Rules that run over all documents at certain times.
+    /// Rules that run over all documents at scheduled times.
     package struct Pass: Sendable {
         package let rules: [String]
-        /// The cron line, and its time zone.
+        /// The cron expression and its time zone.
         package let line: String
         package let zone: String
-        /// In seconds since 1970; nil if it never comes.
+        /// In seconds since 1970; nil if there is no next time.
         package let next: Int?
         package let isUnderWay: Bool
 
-        /// What the state knows of a schedule.
+        /// Takes the state's facts about a schedule.
         package init(rules: [String], line: String, zone: String, next: Int?, isUnderWay: Bool) {
             self.rules = rules
             self.line = line
@@ -35,14 +35,14 @@ package struct Waiting: Sendable {
         }
     }
 
-    /// The earliest first; at most ``limit``.
+    /// The earliest timers first; at most ``limit``.
     package var timers: [Timer] = []
-    /// How many timers there are.
+    /// The number of timers.
     package var timerCount = 0
     package var passes: [Pass] = []
-    /// How many timers are shown.
+    /// The maximum number of displayed timers.
     package static let limit = 10
 
-    /// Nothing.
+    /// Creates an empty list.
     package init() {}
 }

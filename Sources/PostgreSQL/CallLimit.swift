@@ -1,26 +1,26 @@
 internal import Locking
 
-/// The time at which calls end, whatever their own deadlines are: for a process that must end soon.
+/// The time when all calls end, regardless of their own deadlines, in a process that must end soon.
 ///
-/// Several connections can have the same. Any thread may call.
+/// Several connections can share one limit. Any thread may call.
 package final class CallLimit: Sendable {
-    /// A call that waits looks this often whether there is a limit now.
+    /// How often a waiting call checks for a limit.
     static let interval: Duration = .milliseconds(100)
 
     private let limit = Locked<ContinuousClock.Instant?>(nil)
 
-    /// None yet.
+    /// Starts without a limit.
     package init() {}
 
-    /// From `end` on, calls fail, those under way too. An earlier limit stays.
+    /// From `end` on, calls fail, including those in progress. An earlier limit is kept.
     package func set(_ end: ContinuousClock.Instant) {
         limit.withLock { $0 = min($0 ?? end, end) }
     }
 
-    /// There is no limit any more.
+    /// Removes the limit.
     package func lift() { limit.withLock { $0 = nil } }
 
-    /// Nil: none.
+    /// The limit; nil if there is none.
     package var end: ContinuousClock.Instant? { limit.withLock(\.self) }
 
     /// Whether every call fails from now on.

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Parameters as libpq takes them: numbers and texts as text, whose SQL type the statement decides; bytes in binary form.
+/// Parameters in the form for libpq: numbers and texts as text, whose SQL type the statement determines; bytes in
+/// binary form.
 struct EncodedValues {
     private var bytes: [UInt8] = []
     /// Where each value begins; nil for NULL.
@@ -25,14 +26,14 @@ struct EncodedValues {
         }
     }
 
-    /// - Throws: As ``init(_:)``.
+    /// - Throws: The same errors as ``init(_:)``.
     static func check(_ values: [PostgresValue]) throws(PostgresError) {
         for case .text(var text) in values {
             let hasZero = text.withUTF8 { text in
                 text.baseAddress.map { memchr($0, 0, text.count) != nil } ?? false
             }
             guard !hasZero else {
-                throw .refused(reason: "a text has the character U+0000, which PostgreSQL can't store")
+                throw .refused(reason: "a text contains U+0000, which PostgreSQL can't store")
             }
         }
     }
@@ -47,7 +48,7 @@ struct EncodedValues {
         bytes.append(0)
     }
 
-    /// Calls `body` with the arguments that libpq's functions have for parameters.
+    /// Calls `body` with the parameter arguments of libpq's functions.
     func withArguments<Result>(
         _ body: (
             _ count: Int32, _ values: UnsafePointer<UnsafePointer<CChar>?>?, _ lengths: UnsafePointer<Int32>?,

@@ -2,9 +2,9 @@ internal import Dispatch
 internal import Glibc
 internal import Locking
 
-/// Finds the addresses of a name without blocking longer than allowed: libpq itself would wait for the resolver.
+/// Finds the addresses of a name within a deadline: libpq itself would wait for the resolver.
 enum HostLookup {
-    /// IP addresses in digits, in the resolver's order.
+    /// Numeric IP addresses, in the resolver's order.
     ///
     /// - Parameter limit: Ends the wait before the deadline.
     /// - Throws: ``PostgresError/unavailable(reason:sqlState:)``.
@@ -14,7 +14,7 @@ enum HostLookup {
         if NumericAddress(name) != nil { return [name] }
         let answer = Locked<(addresses: [String], error: String?)>(([], "no answer from the resolver in time"))
         let isDone = DispatchSemaphore(value: 0)
-        // After the deadline the lookup goes on, and nobody listens.
+        // After the deadline the lookup continues, but its result is ignored.
         DispatchQueue.global().async {
             let found = resolve(name)
             answer.withLock { $0 = found }

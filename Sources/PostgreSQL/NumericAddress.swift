@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An IP address in digits.
+/// A numeric IP address.
 struct NumericAddress {
     let isLoopback: Bool
 

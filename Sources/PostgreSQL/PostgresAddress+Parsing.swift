@@ -1,14 +1,14 @@
-/// Why a text is no address of a database.
+/// Why a text is not the address of a database.
 package struct PostgresAddressError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// One line for the user: what is wrong and what to do. Quotes nothing that could be a part of a password.
+    /// One line for the user: the cause and the remedy. Does not quote anything that could be part of a password.
     package let description: String
 
     static let shape = PostgresAddressError(
         description: "give the database as postgres://[USER@]HOST[:PORT]/DATABASE or postgres:///DATABASE?host=/FOLDER")
     static let password = PostgresAddressError(
-        description: "no password may be in the address of a database, where other users can see it: use "
+        description: "the address of a database must not contain a password, because other users can see it: use "
             + "CHANGEBOT_ENGINE_PASSWORD, CHANGEBOT_ENGINE_PASSWORD_FILE or a .pgpass file. "
-            + "An @ in another part is written as %40")
+            + "Write an @ in another part as %40")
 }
 
 extension PostgresAddress {
@@ -16,7 +16,7 @@ extension PostgresAddress {
     package init(_ text: String) throws(PostgresAddressError) {
         guard let scheme = ["postgres://", "postgresql://"].first(where: text.hasPrefix) else { throw .shape }
         let rest = text.dropFirst(scheme.utf8.count)
-        // Up to the last @, so that no part of an unencoded password is taken for something else and printed.
+        // Up to the last @, so that no part of an unencoded password is mistaken for another part and printed.
         let end = rest.lastIndex(of: "@")
         let login = end.map { rest[..<$0] }
         if login?.contains(":") == true { throw .password }
@@ -29,7 +29,7 @@ extension PostgresAddress {
         hosts = try Self.hosts(parts[0][..<slash], names, ports)
         user = try login.map { part throws(PostgresAddressError) in try Self.decoded(part, "user") }
         let path = parts[0][parts[0].index(after: slash)...]
-        if path.contains("/") { throw .init(description: "a / in the name of a database is written as %2F") }
+        if path.contains("/") { throw .init(description: "write a / in the name of a database as %2F") }
         database = try Self.decoded(path, "database")
         self.options = options
         if user == "" || database == "" { throw .shape }
@@ -68,20 +68,20 @@ extension PostgresAddress {
     private static func host(_ text: Substring) throws(PostgresAddressError) -> Host {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             let name = String(text[text.index(after: text.startIndex)..<end])
-            guard name.contains(":") else { throw .init(description: "only IPv6 addresses stand in brackets") }
+            guard name.contains(":") else { throw .init(description: "only IPv6 addresses may be in brackets") }
             let rest = text[text.index(after: end)...]
             guard rest.isEmpty || rest.hasPrefix(":") else { throw .shape }
             return Host(name: try checked(name), port: rest.isEmpty ? defaultPort : try port(rest.dropFirst()))
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2 else {
-            throw .init(description: "an IPv6 address stands in brackets: postgres://[::1]/DATABASE")
+            throw .init(description: "write an IPv6 address in brackets: postgres://[::1]/DATABASE")
         }
         let name = try checked(decoded(parts[0], "host"))
         return Host(name: name, port: parts.count == 2 ? try port(parts[1]) : defaultPort)
     }
 
-    /// A name that can't be one stays out of the message: it may be a part of a password.
+    /// An invalid name is not quoted in the message: it may be part of a password.
     private static func checked(_ name: String) throws(PostgresAddressError) -> String {
         if name.hasPrefix("/") || NumericAddress(name) != nil { return name }
         let isName =
@@ -94,13 +94,13 @@ extension PostgresAddress {
                 default: false
                 }
             }
-        guard isName else { throw .init(description: "the address of the database names a host that can't be one") }
+        guard isName else { throw .init(description: "the address of the database contains an invalid host name") }
         return name
     }
 
     private static func port(_ text: Substring) throws(PostgresAddressError) -> Int {
         guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let port = UInt16(text), port > 0
-        else { throw .init(description: "the port of the database is a number from 1 to 65535") }
+        else { throw .init(description: "the port of the database must be a number from 1 to 65535") }
         return Int(port)
     }
 
@@ -119,7 +119,7 @@ extension PostgresAddress {
             if ["password", "sslpassword"].contains(key.lowercased()) { throw .password }
             guard keys.contains(key) else {
                 let known = keys.sorted().joined(separator: ", ")
-                throw .init(description: "the address of a database has no key \(key); there are: \(known)")
+                throw .init(description: "the address of a database has the unknown key \(key); the keys are: \(known)")
             }
             let value = parts.count == 2 ? try decoded(parts[1], key) : ""
             if value.isEmpty { throw .init(description: "\(key) in the address of the database needs a value") }
@@ -137,7 +137,8 @@ extension PostgresAddress {
         _ options: [String: String], _ key: String, _ values: [String]
     ) throws(PostgresAddressError) {
         guard let value = options[key], !values.contains(value) else { return }
-        throw .init(description: "\(key) in the address of the database is one of: \(values.joined(separator: ", "))")
+        throw .init(
+            description: "\(key) in the address of the database must be one of: \(values.joined(separator: ", "))")
     }
 
     // MARK: - Percent-encoding
@@ -152,14 +153,14 @@ extension PostgresAddress {
             }
             let digits = rest.prefix(2)
             guard digits.count == 2, digits.first != UInt8(ascii: "+"), let value = UInt8(Substring(digits), radix: 16)
-            else { throw .init(description: "a % in the \(part) of the database's address is written as %25") }
+            else { throw .init(description: "write a % in the \(part) of the database's address as %25") }
             bytes.append(value)
             rest = rest.dropFirst(2)
         }
         guard let decoded = String(validating: bytes, as: UTF8.self),
             decoded.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
         else {
-            throw .init(description: "the \(part) of the database's address has bytes that no text has")
+            throw .init(description: "the \(part) of the database's address is not UTF-8")
         }
         return decoded
     }

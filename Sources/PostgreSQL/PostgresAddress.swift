@@ -1,7 +1,7 @@
-/// Where a PostgreSQL database is: `postgres://[USER@]HOST[:PORT][,HOST[:PORT]]…/DATABASE[?KEY=VALUE&…]`.
+/// The address of a PostgreSQL database: `postgres://[USER@]HOST[:PORT][,HOST[:PORT]]…/DATABASE[?KEY=VALUE&…]`.
 ///
-/// IPv6 addresses stand in brackets. A Unix socket is `postgres:///DATABASE?host=/FOLDER`. With several hosts, the first
-/// that accepts writing is used. Names may be percent-encoded. There is never a password in it.
+/// IPv6 addresses are written in brackets. A Unix socket is `postgres:///DATABASE?host=/FOLDER`. With several hosts,
+/// the first one that accepts writes is used. Names may be percent-encoded. An address never contains a password.
 ///
 /// | key | value |
 /// | --- | --- |
@@ -21,7 +21,7 @@ package struct PostgresAddress: Sendable, Hashable {
         package let port: Int
     }
 
-    /// How the connection is secured. Only `verify-full` proves that it leads to the server of that name.
+    /// How the connection is secured. Only `verify-full` proves that the server has that name.
     package enum TLSMode: String, Sendable, CaseIterable {
         case disable, allow, prefer, require
         case verifyCA = "verify-ca"
@@ -29,26 +29,26 @@ package struct PostgresAddress: Sendable, Hashable {
     }
 
     static let defaultPort = 5432
-    /// What `sslrootcert=system` stands for: libpq knows that word from version 16 on.
+    /// The meaning of `sslrootcert=system`: libpq supports that value from version 16.
     static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
     /// At least one; they are tried in this order.
     package let hosts: [Host]
     package let database: String
-    /// Nil: the name of the operating system's user, as libpq does it.
+    /// The database user; nil: the name of the operating system's user, as in libpq.
     package let user: String?
-    /// The query as it was given, decoded, without `host` and `port`.
+    /// The given query, decoded, without `host` and `port`.
     let options: [String: String]
 
     /// Whether all hosts are this machine: loopback addresses, `localhost` and Unix sockets.
     package var isLocal: Bool { hosts.allSatisfy(\.isLocal) }
 
-    /// The mode that is asked for, or the default.
+    /// The given mode, or the default.
     package var tlsMode: TLSMode {
         options["sslmode"].flatMap(TLSMode.init) ?? (isLocal ? .prefer : .verifyFull)
     }
 
-    /// Whether passwords and documents go over a network to a server whose name is not verified. Worth a warning.
+    /// Whether passwords and documents are sent over a network to a server whose name is not verified. Worth a warning.
     package var isUnverified: Bool { !isLocal && tlsMode != .verifyFull }
 }
 
@@ -70,7 +70,7 @@ extension PostgresAddress.Host: CustomStringConvertible {
 }
 
 extension PostgresAddress: CustomStringConvertible {
-    /// The address as it can be given again. There is no secret in it.
+    /// The address in the form of the option. It contains no secret.
     package var description: String {
         let user = self.user.map { Self.encoded($0) + "@" } ?? ""
         let areInQuery = hosts.contains(where: \.isSocket)

@@ -1,7 +1,7 @@
 internal import CPostgreSQL
 
-// Errors: ``PostgresError``. In a transaction, an error means that nothing else can be done in it. Outside one, each
-// statement is a transaction of its own.
+// Errors are ``PostgresError``. After an error in a transaction, only a rollback is possible. Outside a transaction,
+// each statement is a separate transaction.
 extension PostgresConnection {
     /// Runs one statement, with `$1`, `$2` … for the values. It is prepared once per connection and text.
     @discardableResult
@@ -29,7 +29,7 @@ extension PostgresConnection {
 
     /// Runs one statement for each list of values, without waiting for each answer.
     ///
-    /// For use in a transaction: outside, what was done before an error may stay or not.
+    /// For use in a transaction. Outside one, statements before an error may or may not take effect.
     ///
     /// - Returns: A result for each list.
     package func runEach(_ sql: String, _ list: [[PostgresValue]]) throws(PostgresError) -> [PostgresResult] {
@@ -48,7 +48,7 @@ extension PostgresConnection {
             }
         } catch {
             forget(sql, after: error)
-            // Fails, and breaks the connection, if a statement could not be sent and the window has no end.
+            // Fails, and breaks the connection, if a statement could not be sent so that the window has no end.
             try? leavePipeline()
             throw error
         }
@@ -57,7 +57,7 @@ extension PostgresConnection {
         return results
     }
 
-    /// Runs several statements without values, separated by semicolons, as one transaction. What they return is dropped.
+    /// Runs several statements without values, separated by semicolons, as one transaction. Their results are dropped.
     package func script(_ sql: String) throws(PostgresError) {
         let deadline = deadline
         let handle = try usableHandle()
@@ -67,7 +67,7 @@ extension PostgresConnection {
 
     // MARK: - Preparing
 
-    /// The name under which the statement is prepared; nil if it has to be sent with its text.
+    /// The name of the prepared statement; nil if it must be sent with its text.
     private func prepared(_ sql: String, until deadline: ContinuousClock.Instant) throws(PostgresError) -> String? {
         let handle = try usableHandle()
         if let name = statements[sql] { return name }
@@ -78,7 +78,8 @@ extension PostgresConnection {
         return name
     }
 
-    /// Drops a prepared statement that the server has dropped, or that returns other columns since its table was altered.
+    /// Forgets a prepared statement that the server has dropped, or that returns other columns because its table was
+    /// altered.
     private func forget(_ sql: String, after error: PostgresError) {
         if ["0A000", "26000"].contains(error.sqlState) { statements.remove(sql) }
     }
@@ -97,7 +98,7 @@ extension PostgresConnection {
 
     // MARK: - Windows of a pipeline
 
-    /// How many statements, and roughly how many bytes, are sent before the answers are read.
+    /// The statements, and roughly the bytes, that are sent before the answers are read.
     private static let window = (statements: 500, bytes: 1 << 20)
 
     /// - Returns: How many statements it sent.
@@ -116,7 +117,7 @@ extension PostgresConnection {
         return count
     }
 
-    /// Reads until the end of the window, also after an error, so that the connection stays usable.
+    /// Reads until the end of the window, even after an error, so that the connection stays usable.
     private func readWindow(
         _ count: Int, until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> [PostgresResult] {

@@ -4,11 +4,11 @@ extension PostgresConnection {
     /// A transaction that has begun.
     struct OpenTransaction {
         let isReadOnly: Bool
-        /// Nil: each call has its own.
+        /// Nil: each call has its own deadline.
         let deadline: ContinuousClock.Instant?
         /// The first error that the server reported in it.
         var firstError: PostgresError?
-        /// The texts of the statements that have succeeded, if somebody observes them.
+        /// The texts of the successful statements, if there is an observer.
         var statements: [String] = []
     }
 
@@ -29,7 +29,7 @@ extension PostgresConnection {
         do {
             try begin(readOnly, deadline)
             result = try body(self)
-            // The body may have caught it.
+            // The body may have caught the error.
             if let handle, library.PQtransactionStatus(handle) == PQTRANS_INERROR {
                 throw transaction?.firstError ?? PostgresError.refused(reason: "the transaction failed before its end")
             }
@@ -42,7 +42,7 @@ extension PostgresConnection {
         return result
     }
 
-    /// Tells the observer of a statement, at the end of its transaction.
+    /// Reports a statement to the observer at the end of its transaction.
     func observe(_ sql: String, times: Int = 1) {
         guard let observer = settings.observer else { return }
         let statements = Array(repeating: sql, count: times)
@@ -57,7 +57,7 @@ extension PostgresConnection {
         try script(sql)
     }
 
-    /// Breaks the connection if that fails.
+    /// Rolls back, and breaks the connection if that fails.
     private func rollBack() {
         guard !isBroken, !isIdle else { return }
         transaction = nil
@@ -75,13 +75,13 @@ extension PostgresConnection {
         }
         do throws(PostgresError) {
             let command = try lastAnswer(until: deadline).command
-            // What the server does with a transaction that has failed.
+            // The server rolls back a failed transaction instead.
             guard command == "COMMIT" else {
                 throw transaction?.firstError ?? .refused(reason: "the transaction was rolled back")
             }
         } catch {
-            // The server's ERROR is certain. One that ends the session can follow the commit itself, except the one for a
-            // session that waited too long for COMMIT.
+            // An ERROR of the server is definite. An error that ends the session can follow the commit itself, except
+            // the one for a session that waited too long for COMMIT.
             guard isBroken, transaction?.isReadOnly == false, error.sqlState != "25P03" else { throw error }
             throw .unknownCommit(reason: error.reason, sqlState: error.sqlState)
         }

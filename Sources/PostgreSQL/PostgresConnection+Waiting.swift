@@ -2,19 +2,19 @@ internal import CPostgreSQL
 internal import Glibc
 
 extension PostgresConnection {
-    /// What a statement was answered with.
+    /// The answer to a statement.
     enum Answer {
         case result(PostgresResult, command: String)
         case failure(PostgresError)
         /// The end of a pipeline's window.
         case sync
-        /// Not executed, since another statement of the window failed.
+        /// Not executed, because another statement of the window failed.
         case skipped
     }
 
-    /// The next answer to what was sent; nil at the end of those to one statement.
+    /// The next answer; nil at the end of a statement's answers.
     ///
-    /// - Throws: ``PostgresError/unavailable(reason:sqlState:)``; then the connection is broken.
+    /// - Throws: ``PostgresError/unavailable(reason:sqlState:)``, which also breaks the connection.
     func nextAnswer(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Answer? {
         let handle = try usableHandle()
         try waitForAnswer(handle, until: deadline)
@@ -41,7 +41,7 @@ extension PostgresConnection {
 
     /// Reads all answers to one statement or script.
     ///
-    /// - Returns: The last.
+    /// - Returns: The last answer.
     /// - Throws: The first error.
     func lastAnswer(
         until deadline: ContinuousClock.Instant
@@ -61,7 +61,7 @@ extension PostgresConnection {
         return last
     }
 
-    /// Sends what libpq still holds, and reads, until the next answer is complete or the connection is lost. libpq then
+    /// Sends libpq's pending data, and reads until the next answer is complete or the connection is lost. libpq then
     /// has an answer that says so.
     private func waitForAnswer(
         _ handle: OpaquePointer, until deadline: ContinuousClock.Instant
@@ -69,7 +69,7 @@ extension PostgresConnection {
         while true {
             let unsent = library.PQflush(handle)
             if library.PQisBusy(handle) == 0 { return }
-            // After a failed write there may be the server's reason to read.
+            // After a failed write, the server's reason may be readable.
             let events = Int16(POLLIN) | (unsent == 1 ? Int16(POLLOUT) : 0)
             let ready: Int16
             do throws(PostgresError) {
@@ -104,10 +104,10 @@ extension PostgresConnection {
         return text.isEmpty ? "the connection was lost" : text
     }
 
-    /// After a function that sends has returned 0.
+    /// The error after a sending function has returned 0.
     func sendFailure(_ handle: OpaquePointer) -> PostgresError {
         if library.PQstatus(handle) == CONNECTION_BAD { return lost(handle) }
-        // Such as too many parameters.
+        // For example, too many parameters.
         return .refused(reason: message(handle))
     }
 
@@ -122,7 +122,7 @@ extension PostgresConnection {
         let severity = field(cpostgresql_severity, of: result) ?? ""
         let isOver = ["FATAL", "PANIC"].contains(severity) || handle.map { library.PQstatus($0) } == CONNECTION_BAD
         if state == "25006" {
-            // In a transaction that is meant to write: the server has become a standby. The next connection finds another.
+            // A writing transaction on a server that has become a standby. The next connection finds another server.
             if transaction?.isReadOnly == true { return .refused(reason: error.reason, sqlState: state) }
             markBroken(error)
         } else if isOver {
@@ -139,7 +139,7 @@ extension PostgresConnection {
 }
 
 extension PostgresError {
-    /// An error that ended the session: whatever it was, the server has to be connected to again.
+    /// An error that ended the session: whatever the cause, a new connection is needed.
     fileprivate static func ended(_ error: PostgresError) -> PostgresError {
         switch error {
         case .refused(let reason, let state) where state?.hasPrefix("28") != true:

@@ -2,16 +2,17 @@ internal import CPostgreSQL
 
 /// One session on a PostgreSQL server.
 ///
-/// For one thread or queue at a time. Every call blocks, but never longer than ``PostgresSettings/deadline``; past that
-/// the connection is broken. A broken connection stays broken: make a new one.
+/// For one thread or queue at a time. Every call blocks, but never longer than ``PostgresSettings/deadline``, after
+/// which the connection is broken. A broken connection stays broken: create a new one.
 ///
-/// Not for a pooler that changes the server session between transactions: statements are prepared once per connection.
+/// Does not work with a pooler that changes the server session between transactions: statements are prepared once per
+/// connection.
 package final class PostgresConnection {
     let library: cpostgresql_functions
     let settings: PostgresSettings
     /// The server that accepted the connection.
     package let host: PostgresAddress.Host
-    /// The process that serves this connection, on the server.
+    /// The server process of this connection.
     package let processID: Int
     /// Nil once it is broken or closed.
     private(set) var handle: OpaquePointer?
@@ -24,9 +25,9 @@ package final class PostgresConnection {
     /// Connects to the first host that accepts it.
     ///
     /// - Parameters:
-    ///   - password: Nil: `PGPASSWORD`, or what the `.pgpass` file says.
-    ///   - user: Instead of the user in the address; nil keeps that.
-    /// - Throws: ``PostgresError``: the reason of each host, if there are several.
+    ///   - password: Nil: `PGPASSWORD`, or the `.pgpass` file.
+    ///   - user: Replaces the user in the address; nil keeps it.
+    /// - Throws: ``PostgresError``, with the reason of each host if there are several.
     package init(
         _ address: PostgresAddress, password: String?, user: String? = nil,
         settings: PostgresSettings = PostgresSettings()
@@ -43,13 +44,13 @@ package final class PostgresConnection {
         }
     }
 
-    /// A pooler invents the process that it names when a connection begins, and may change the session between two
-    /// transactions: the locks of an engine would be lost without an error.
+    /// A pooler reports an invented process id when a connection begins, and may change the session between
+    /// transactions. An engine's locks would then be lost without an error.
     private func requireNoPooler() throws(PostgresError) {
         guard case .int(let serving)? = try runOnce("SELECT pg_backend_pid()::bigint").rows.first?.first,
             Int(serving) != processID
         else { return }
-        throw .pooler("\(host): the connection and its session are of different processes")
+        throw .pooler("\(host): the connection and its session belong to different processes")
     }
 
     deinit { close() }
@@ -60,10 +61,10 @@ package final class PostgresConnection {
     /// Whether every further call fails.
     package var isBroken: Bool { handle == nil }
 
-    /// Whether it is usable, and in no transaction.
+    /// Whether it is usable and not in a transaction.
     package var isIdle: Bool { handle.map { library.PQtransactionStatus($0) == PQTRANS_IDLE } ?? false }
 
-    /// An identifier with quotes, for SQL text: keeps its case and may contain anything but U+0000.
+    /// A quoted identifier for SQL text. It keeps its case and may contain anything but U+0000.
     package static func quotedIdentifier(_ name: String) -> String {
         "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
@@ -78,13 +79,13 @@ package final class PostgresConnection {
 
     func markBroken(_ error: PostgresError) {
         guard let handle else { return }
-        // Does not block: the socket is non-blocking, and what it can't take is dropped.
+        // Does not block: the socket is non-blocking, and unsent data is dropped.
         library.PQfinish(handle)
         self.handle = nil
         end = error
     }
 
-    /// When the call that starts now must be over.
+    /// The deadline of a call that starts now.
     var deadline: ContinuousClock.Instant {
         let own = ContinuousClock.now + settings.deadline
         return transaction.map { $0.deadline ?? own } ?? own

@@ -1,8 +1,8 @@
 internal import CPostgreSQL
 internal import Glibc
 
-/// Opens a connection within a deadline, trying one server after the other. `connect_timeout` and libpq's own list of
-/// hosts apply to its blocking functions only.
+/// Opens a connection within a deadline, trying one server after another. `connect_timeout` and libpq's own list of
+/// hosts apply only to its blocking functions.
 struct PostgresConnector {
     let library: cpostgresql_functions
     let address: PostgresAddress
@@ -14,7 +14,7 @@ struct PostgresConnector {
         let deadline = ContinuousClock.now + settings.deadline
         var errors: [PostgresError] = []
         for (number, host) in address.hosts.enumerated() {
-            // A server that does not answer leaves time for the others.
+            // An unresponsive server must leave time for the others.
             let end = share(of: deadline, among: address.hosts.count - number)
             do throws(PostgresError) {
                 return (try connect(to: host, until: end), host)
@@ -50,7 +50,7 @@ struct PostgresConnector {
         }
         do throws(PostgresError) {
             _ = library.PQsetNoticeProcessor(handle, { _, _ in }, nil)
-            // With the SQLSTATE, which libpq does not give otherwise when it connects.
+            // The verbose form contains the SQLSTATE, which libpq does not provide otherwise while connecting.
             _ = library.PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
             try finish(handle, host, until: deadline)
             _ = library.PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
@@ -90,7 +90,7 @@ struct PostgresConnector {
         return now + (deadline - now) / count
     }
 
-    /// The class of one that a retry may get past, if there is any; the reasons of all.
+    /// Uses the class of a retryable error, if there is one, and the reasons of all errors.
     private static func merged(_ errors: [PostgresError]) -> PostgresError {
         guard errors.count > 1 else { return errors.first ?? .unavailable(reason: "no host to connect to") }
         let reason = errors.map(\.reason).joined(separator: "; ")
@@ -108,7 +108,7 @@ struct PostgresConnector {
             ("host", host.name), ("port", "\(host.port)"), ("dbname", address.database),
             ("sslmode", address.tlsMode.rawValue),
             ("target_session_attrs", "read-write"),
-            // It would replace TLS where there happen to be Kerberos tickets, and takes time.
+            // GSS encryption would replace TLS wherever Kerberos tickets exist, and takes time.
             ("gssencmode", "disable"),
             ("application_name", settings.applicationName), ("client_encoding", "UTF8"),
             ("options", settings.sessionOptions),
@@ -123,10 +123,10 @@ struct PostgresConnector {
         var options = address.options
         let authorities = options["sslrootcert"] ?? "system"
         options["sslrootcert"] = authorities == "system" ? PostgresAddress.systemAuthorities : authorities
-        // With authorities, libpq would verify in the weaker modes too.
+        // With authorities, libpq would also verify in the weaker modes.
         let isVerified = address.tlsMode == .verifyFull || address.tlsMode == .verifyCA
         if address.options["sslrootcert"] == nil && !isVerified { options["sslrootcert"] = nil }
-        // Of two values for the same key, libpq takes the last.
+        // If a key occurs twice, libpq uses the last value.
         return parameters + options.map { ($0.key, $0.value) }
     }
 

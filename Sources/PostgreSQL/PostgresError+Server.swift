@@ -1,12 +1,12 @@
 extension PostgresError {
-    /// The class of an error of the server.
+    /// Classifies an error of the server.
     ///
     /// - Note: Source: PostgreSQL 15, appendix A, "PostgreSQL Error Codes".
     init(sqlState: String, message: String) {
         let reason = Self.line(message) + (Self.remedies[sqlState].map { "; " + $0 } ?? "")
         switch sqlState {
         case "08P01" where message.contains("startup parameter"): self = .pooler(message)
-        // Too many connections, a primary that has become a standby, a transaction that was idle for too long, a statement
+        // Too many connections, a primary that has become a standby, a transaction that was idle too long, a statement
         // that took too long.
         case "53300", "25006", "25P03", "57014": self = .unavailable(reason: reason, sqlState: sqlState)
         case let state where state.hasPrefix("08") || state.hasPrefix("57P0"):
@@ -18,7 +18,7 @@ extension PostgresError {
         }
     }
 
-    /// The address is that of a pooler. Not worth a retry.
+    /// The address belongs to a pooler. A retry does not help.
     static func pooler(_ what: String) -> PostgresError {
         .refused(
             reason: "\(line(what)); a pooler such as PgBouncer answers at this address: give the address of PostgreSQL "
@@ -26,7 +26,7 @@ extension PostgresError {
             sqlState: "08P01")
     }
 
-    /// What a user can do.
+    /// Remedies by SQLSTATE.
     private static let remedies = [
         "28000": "check the user, and what pg_hba.conf allows",
         "28P01": "check the user and CHANGEBOT_ENGINE_PASSWORD, CHANGEBOT_ENGINE_PASSWORD_FILE or the .pgpass file",
@@ -38,11 +38,11 @@ extension PostgresError {
     ]
 
     /// - Parameters:
-    ///   - host: The server that was tried.
-    ///   - message: libpq's, in its verbose form, which has the SQLSTATE.
+    ///   - host: The server to which the connection failed.
+    ///   - message: libpq's message in its verbose form, which contains the SQLSTATE.
     init(connectingTo host: PostgresAddress.Host, message: String) {
         var lines = message.split(separator: "\n").map { Self.line(String($0)) }
-        // With sslmode=prefer it can have tried twice: the server's own words are the best.
+        // With sslmode=prefer, libpq may have tried twice: the server's own message is the best one.
         let answer = lines.lazy.compactMap(Self.serverError).first
         if let (sqlState, text) = answer {
             self = PostgresError(sqlState: sqlState, message: "\(host): \(text)")
@@ -76,7 +76,7 @@ extension PostgresError {
         return (String(parts[1]), String(parts[2]))
     }
 
-    /// Without `connection to server at "db1" (10.0.0.1), port 5432 failed: `.
+    /// The text without `connection to server at "db1" (10.0.0.1), port 5432 failed: `.
     private static func withoutPlace(_ line: String) -> String {
         let mark = " failed: "
         guard line.hasPrefix("connection to server"),
@@ -85,7 +85,7 @@ extension PostgresError {
         return String(line[end...].dropFirst(mark.count))
     }
 
-    /// The first line, without control characters and the spaces around it.
+    /// The first line, without control characters and surrounding spaces.
     static func line(_ text: String) -> String {
         let line = text.prefix { !$0.isNewline }
         let words = line.unicodeScalars.split { $0.value <= 0x20 || $0.value == 0x7F }

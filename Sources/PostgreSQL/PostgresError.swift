@@ -1,18 +1,18 @@
 /// Why a call to PostgreSQL failed.
 ///
-/// Safe to log: no SQL, no values but those in PostgreSQL's own message, no credentials. The SQLSTATE is the server's;
-/// nil if the server did not give one.
+/// Safe to log: contains no SQL, no credentials, and only values that PostgreSQL's own message contains. The SQLSTATE
+/// is the server's; nil if the server did not send one.
 package enum PostgresError: Error, Sendable, Equatable {
-    /// No connection, connection lost, deadline passed, or the server can't write now. Worth a retry. Outside a
+    /// No connection, connection lost, deadline passed, or the server can't write now. A retry may help. Outside a
     /// transaction it is unknown whether the statement took effect.
     case unavailable(reason: String, sqlState: String? = nil)
-    /// COMMIT was sent, and no answer came: the transaction is committed, or not, or will be.
+    /// COMMIT was sent, but not answered: the transaction may or may not be committed.
     case unknownCommit(reason: String, sqlState: String? = nil)
-    /// Other transactions were in the way, and nothing was changed. The same transaction may succeed now.
+    /// Other transactions interfered, and nothing was changed. The same transaction may succeed now.
     case conflict(reason: String, sqlState: String? = nil)
-    /// The server has no room: most often its disk.
+    /// The server has no room, usually on its disk.
     case full(reason: String, sqlState: String? = nil)
-    /// Anything else that the server answered, and what it would refuse: a retry does not help.
+    /// Any other error of the server, or a request that it would refuse. A retry does not help.
     case refused(reason: String, sqlState: String? = nil)
     /// libpq can't be loaded.
     case libraryMissing(reason: String)
@@ -31,18 +31,19 @@ extension PostgresError {
         }
     }
 
-    /// Whether somebody may mend it without this program: a login, a right, a database or a table is missing, for example
-    /// while a dump is restored. Not an error in a statement or its values.
-    package var isMendable: Bool {
+    /// Whether the cause can be fixed outside this program: a login, a permission, a database or a table is missing,
+    /// for example while a dump is restored. Not true for errors in a statement or its values.
+    package var isRecoverable: Bool {
         guard case .refused(_, let state) = self else { return false }
-        // Without one, nobody was let in: such as no password, or a certificate that is not trusted.
+        // Without an SQLSTATE, the login failed, for example for lack of a password or a trusted certificate.
         guard let state else { return true }
-        return state.hasPrefix("28") || Self.mendable.contains(state)
+        return state.hasPrefix("28") || Self.recoverable.contains(state)
     }
 
-    /// No such database, schema, table, column or key; no right; other tables than when a statement was prepared; a database
-    /// that accepts nobody; an object that was dropped a moment ago, which PostgreSQL calls an internal error.
-    private static let mendable: Set = [
+    /// No such database, schema, table, column or key; no permission; tables that changed after a statement was
+    /// prepared; a database that does not accept connections; a recently dropped object, which PostgreSQL reports as an
+    /// internal error.
+    private static let recoverable: Set = [
         "3D000", "3F000", "42P01", "42703", "42P10", "42501", "0A000", "55000", "XX000",
     ]
 
@@ -57,7 +58,7 @@ extension PostgresError {
 }
 
 extension PostgresError: CustomStringConvertible {
-    /// One line for the user: what is wrong and, if there is a remedy, what to do.
+    /// One line for the user: the cause and, if there is one, the remedy.
     package var description: String {
         let state = sqlState.map { " (SQLSTATE \($0))" } ?? ""
         return switch self {

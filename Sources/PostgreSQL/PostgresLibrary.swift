@@ -2,7 +2,7 @@ internal import CPostgreSQL
 
 /// libpq, which is loaded at the first access and stays loaded.
 enum PostgresLibrary {
-    // Written once, by the initialiser below, before anything reads it.
+    // Written once, by the initializer below, before it is read.
     nonisolated(unsafe) private static var table = cpostgresql_functions()
     private static let failure = cpostgresql_load(&table).map { String(cString: $0) }
 

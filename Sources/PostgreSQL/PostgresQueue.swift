@@ -1,8 +1,8 @@
 internal import Dispatch
 
-/// A connection on a queue of its own, made when it is first needed and again after it broke.
+/// A connection with its own queue. It is opened at the first use, and again after it broke.
 ///
-/// It does not wait between two attempts to connect: that is the caller's matter.
+/// It does not wait between connection attempts; the caller does.
 package final class PostgresQueue: @unchecked Sendable {
     private let queue = DispatchQueue(label: "changebot.postgresql")
     private let address: PostgresAddress
@@ -13,10 +13,10 @@ package final class PostgresQueue: @unchecked Sendable {
     private var connection: PostgresConnection?
     private var isClosed = false
 
-    /// Starts nothing.
+    /// Does not connect yet.
     ///
     /// - Parameters:
-    ///   - user: Instead of the user in the address; nil keeps that.
+    ///   - user: Replaces the user in the address; nil keeps it.
     ///   - password: Called on the queue each time a connection is made. Nil: `PGPASSWORD` or the `.pgpass` file.
     package init(
         _ address: PostgresAddress, user: String? = nil, settings: PostgresSettings = PostgresSettings(),
@@ -25,7 +25,7 @@ package final class PostgresQueue: @unchecked Sendable {
         (self.address, self.user, self.settings, self.password) = (address, user, settings, password)
     }
 
-    /// Runs `body` once those before it are done. It runs to its end even if the task is cancelled.
+    /// Runs `body` after all earlier ones. It runs to its end even if the task is cancelled.
     ///
     /// - Throws: The error of `body`; ``PostgresError`` if there is no connection; the error of the password.
     package func perform<Result: Sendable>(
@@ -38,13 +38,13 @@ package final class PostgresQueue: @unchecked Sendable {
         }
     }
 
-    /// As ``perform(_:)``, but blocks the thread. Not to be called in a body.
+    /// Like ``perform(_:)``, but blocks the thread. Must not be called in a body.
     package func performNow<Result>(_ body: (PostgresConnection) throws -> Result) throws -> Result {
         try queue.sync { try run(body) }
     }
 
-    /// Closes the connection once what is under way is done, and makes no more. Blocks that long; not to be called in a
-    /// body.
+    /// Closes the connection when the current body is done, and opens no more. Blocks until then; must not be called in
+    /// a body.
     package func close() {
         queue.sync {
             isClosed = true
@@ -56,14 +56,14 @@ package final class PostgresQueue: @unchecked Sendable {
     private func run<Result>(_ body: (PostgresConnection) throws -> Result) throws -> Result {
         guard !isClosed else { throw PostgresError.unavailable(reason: "the connection is closed") }
         guard settings.limit?.isOver != true else {
-            throw PostgresError.unavailable(reason: "not asked: the process is ending")
+            throw PostgresError.unavailable(reason: "not sent: the process is ending")
         }
         if connection?.isBroken != false {
             connection = nil
             connection = try PostgresConnection(address, password: password(), user: user, settings: settings)
         }
         guard let connection else { preconditionFailure("was just made") }
-        // What a body leaves behind must not become a part of the next.
+        // What a body leaves open must not become part of the next one.
         defer { if !connection.isIdle { connection.close() } }
         return try body(connection)
     }

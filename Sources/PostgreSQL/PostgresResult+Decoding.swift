@@ -43,7 +43,7 @@ extension PostgresError {
 }
 
 extension PostgresValue {
-    /// Nil if the type is not supported, or the bytes are none of that type.
+    /// Nil if the type is not supported, or the bytes are not valid for it.
     ///
     /// - Note: Source: the OIDs are those of PostgreSQL 15, `src/include/catalog/pg_type.dat`; the formats are those of
     ///   its send functions.

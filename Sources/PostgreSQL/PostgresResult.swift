@@ -1,4 +1,4 @@
-/// What a statement returned.
+/// The result of a statement.
 package struct PostgresResult: Sendable, Equatable {
     /// The names of the columns; empty if the statement returns no rows.
     package let columns: [String]

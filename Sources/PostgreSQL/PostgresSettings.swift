@@ -2,20 +2,20 @@
 package struct PostgresSettings: Sendable {
     /// The time for each call, and for connecting to all hosts together. Default 10 s.
     package var deadline: Duration = .seconds(10)
-    /// How long the system of the other end may say nothing to what was sent, as when its machine is gone. A busy server
-    /// does not matter. Default nil: ``deadline``.
+    /// How long the other machine may leave sent data unacknowledged, as when it is gone. A busy server still
+    /// acknowledges. Default nil: ``deadline``.
     package var acknowledgementTimeout: Duration?
     /// The only schema in the search path; it may not exist yet. Default nil: PostgreSQL's own search path.
     package var schema: String?
-    /// How long the server runs a statement. Default nil: 9/10 of ``deadline``, so that the server's answer arrives.
+    /// How long the server may run a statement. Default nil: 9/10 of ``deadline``, so that the server's answer arrives.
     package var statementTimeout: Duration?
     /// How long a statement waits for a lock. Default nil: half of ``deadline``.
     package var lockTimeout: Duration?
-    /// When the server ends a transaction whose client does nothing, and frees its locks. Default nil: ``deadline``.
+    /// When the server ends a transaction whose client is idle, and frees its locks. Default nil: ``deadline``.
     package var idleInTransactionTimeout: Duration?
-    /// Ends calls before their deadline. Default nil: nothing does.
+    /// Ends calls before their deadline. Default nil: no limit.
     package var limit: CallLimit?
-    /// What the server's list of sessions shows. Default `changebot`.
+    /// The name in the server's list of sessions. Default `changebot`.
     package var applicationName = "changebot"
     /// Called after each commit with the texts of the transaction's statements. Default nil; for tests.
     package var observer: (@Sendable ([String]) -> Void)?
@@ -42,7 +42,7 @@ extension PostgresSettings {
         return settings.map { "-c \($0)=\(Self.escaped($1))" }.joined(separator: " ")
     }
 
-    /// The server splits the options at spaces that have no backslash in front.
+    /// The server splits the options at spaces without a preceding backslash.
     private static func escaped(_ value: String) -> String {
         value.reduce(into: "") { text, character in
             if character == "\\" || character.isWhitespace { text.append("\\") }

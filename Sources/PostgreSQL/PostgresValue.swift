@@ -1,6 +1,6 @@
 /// A parameter of a statement, or a field of a row.
 ///
-/// The statement decides on the SQL type of a parameter: `$1::smallint[]` takes `.text("{1,2}")`.
+/// The statement determines the SQL type of a parameter: `$1::smallint[]` accepts `.text("{1,2}")`.
 package enum PostgresValue: Sendable, Equatable {
     case null
     /// Also a boolean in a result: 0 or 1.

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Waiting for a socket.
 enum SocketWait {
-    /// Waits until the socket is ready for one of the events or has an error. Past the deadline it still looks once, so
-    /// that a process that was stopped meanwhile finds the answer that arrived.
+    /// Waits until the socket is ready for one of the events or has an error. After the deadline it still checks once,
+    /// so that a process that was suspended finds an answer that has arrived.
     ///
     /// - Parameter limit: Ends the wait before the deadline.
     /// - Returns: The events, or 0 if the deadline or the limit has passed.

@@ -1,6 +1,6 @@
 /// The statements that are prepared on a connection.
 struct StatementNames {
-    /// Beyond this number, statements are sent with their text each time: libpq can't close prepared ones.
+    /// Above this number, statements are sent with their text each time: libpq can't close prepared ones.
     static let limit = 300
 
     private var names: [String: String] = [:]
@@ -9,7 +9,7 @@ struct StatementNames {
     /// The name of a statement that is prepared.
     subscript(sql: String) -> String? { names[sql] }
 
-    /// A name for a statement that is going to be prepared; nil if there are too many.
+    /// A name for a statement to be prepared; nil if there are too many.
     mutating func newName() -> String? {
         guard count < Self.limit else { return nil }
         count += 1
@@ -18,6 +18,6 @@ struct StatementNames {
 
     mutating func add(_ sql: String, as name: String) { names[sql] = name }
 
-    /// The statement has to be prepared again, under a new name.
+    /// Call when the statement must be prepared again, under a new name.
     mutating func remove(_ sql: String) { names[sql] = nil }
 }

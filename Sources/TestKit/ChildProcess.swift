@@ -1,20 +1,20 @@
 import Glibc
 internal import Locking
 
-/// A program that a test starts. Its input is a pipe that stays open and
-/// empty until ``endInput(with:)``; it is killed when this object goes.
+/// A program that a test starts. Its input is a pipe that stays open and empty until ``endInput(with:)``. It is killed
+/// when this object is released.
 ///
-/// `posix_spawn` and not Foundation's `Process`, which LeakSanitizer finds to leak (Swift 6.3).
+/// Uses `posix_spawn`, because LeakSanitizer finds leaks in Foundation's `Process` (Swift 6.3).
 package final class ChildProcess: Sendable {
     /// Its process id; may belong to another process once ``wait()`` has returned.
     package let id: Int32
     private let output: Int32
-    /// Nil once it is closed.
+    /// Nil after it is closed.
     private let input: Monitor<Int32?>
     private let status = Monitor<Int32?>(nil)
 
     /// - Parameters:
-    ///   - arguments: The path of the program (`PATH` is not searched), then its arguments.
+    ///   - arguments: The path of the program (`PATH` is not searched) and its arguments.
     ///   - environment: Variables added in front of this process's own.
     ///   - errors: The file for its standard error; created or truncated.
     ///   - isInputNonBlocking: Reading from its empty standard input fails.
@@ -25,7 +25,7 @@ package final class ChildProcess: Sendable {
     ) throws {
         var (inputEnds, outputEnds): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard pipe(&inputEnds) == 0, pipe(&outputEnds) == 0 else { throw TestServerError(call: "pipe") }
-        // Child processes started at the same time must not inherit them and keep them open.
+        // Concurrently started child processes must not inherit them and keep them open.
         for end in inputEnds + outputEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         if isInputNonBlocking { _ = fcntl(inputEnds[0], F_SETFL, O_NONBLOCK) }
         var actions = posix_spawn_file_actions_t()
@@ -58,10 +58,10 @@ package final class ChildProcess: Sendable {
         (self.id, input, output) = (id, Monitor(inputEnds[1]), outputEnds[0])
     }
 
-    /// Lets the child inherit nothing else. NIO's sockets are inheritable, and a port would stay in use.
+    /// Prevents the child from inheriting anything else. NIO's sockets are inheritable, and a port would stay in use.
     private static func closeInherited(_ actions: inout posix_spawn_file_actions_t) {
         typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
-        // From glibc 2.34 on, but not in the headers as Swift reads them.
+        // Available from glibc 2.34, but not in the headers as Swift reads them.
         guard let function = dlsym(dlopen(nil, RTLD_NOW), "posix_spawn_file_actions_addclosefrom_np") else { return }
         _ = unsafeBitCast(function, to: AddCloseFrom.self)(&actions, 3)
     }
@@ -72,7 +72,7 @@ package final class ChildProcess: Sendable {
         close(output)
     }
 
-    /// Writes a short text to its standard input, and closes that.
+    /// Writes a short text to its standard input, then closes it.
     package func endInput(with text: String) {
         input.with { input in
             guard let end = input else { return }
@@ -83,11 +83,11 @@ package final class ChildProcess: Sendable {
     }
 
     /// The next line of its standard output, without the line feed; nil at the end. An unfinished last line is dropped.
-    package func readLine() async -> String? { await onThreadOfItsOwn { self.blockForLine() } }
+    package func readLine() async -> String? { await onNewThread { self.blockForLine() } }
 
-    /// Everything it prints until it closes its standard output.
+    /// All output until it closes its standard output.
     package func readToEnd() async -> [UInt8] {
-        await onThreadOfItsOwn {
+        await onNewThread {
             var bytes: [UInt8] = []
             while case let part = self.blockForOutput(upTo: 64 << 10), !part.isEmpty { bytes += part }
             return bytes
@@ -95,7 +95,7 @@ package final class ChildProcess: Sendable {
     }
 
     /// Waits until it has ended; returns its exit code, or the negated number of the signal that ended it.
-    @discardableResult package func wait() async -> Int32 { await onThreadOfItsOwn { self.blockUntilEnd() } }
+    @discardableResult package func wait() async -> Int32 { await onNewThread { self.blockUntilEnd() } }
 
     /// Sends SIGTERM and waits until it has ended. Returns the same as ``wait()``.
     @discardableResult package func stop() async -> Int32 {
@@ -111,11 +111,11 @@ package final class ChildProcess: Sendable {
 
     /// Does nothing once the process has been waited for.
     package func signal(_ number: Int32) {
-        // Under the lock: once a process has been waited for, its id may belong to another.
+        // Under the lock: after a process was waited for, its id may belong to another process.
         status.with { if $0 == nil { _ = Glibc.kill(id, number) } }
     }
 
-    /// Whether it has ended, also if nobody has waited for it.
+    /// Whether it has ended, even if it was not waited for.
     package var hasEnded: Bool {
         var information = siginfo_t()
         let result = waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT | WNOHANG)
@@ -141,7 +141,7 @@ package final class ChildProcess: Sendable {
     }
 
     @discardableResult func blockUntilEnd() -> Int32 {
-        // Without the lock, so that signals can be sent meanwhile.
+        // Without the lock, so that signals can be sent during the wait.
         var information = siginfo_t()
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         return status.with { status in

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A socket that receives datagrams, as that of systemd on which services tell what they do.
+/// A socket that receives datagrams, like the systemd socket to which services report their state.
 package final class DatagramListener: Sendable {
     /// The value of `NOTIFY_SOCKET`: the path, or the name with `@` in front.
     package let name: String
@@ -9,7 +9,7 @@ package final class DatagramListener: Sendable {
     /// How long ``next()`` waits, in milliseconds.
     private static let longestWait: Int32 = 60_000
 
-    /// - Parameter name: A path where nothing is, or a name of the abstract namespace with `@` in front.
+    /// - Parameter name: A path that does not exist yet, or a name in the abstract namespace with `@` in front.
     /// - Throws: ``TestServerError`` if it can't be made.
     package init(_ name: String) throws {
         self.name = name
@@ -36,7 +36,7 @@ package final class DatagramListener: Sendable {
 
     /// The next datagram; nil if none comes for a minute.
     package func next() async -> String? {
-        await onThreadOfItsOwn { [descriptor] in
+        await onNewThread { [descriptor] in
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&entry, 1, Self.longestWait) > 0 else { return nil }
             var bytes = [UInt8](repeating: 0, count: 4096)
@@ -45,7 +45,7 @@ package final class DatagramListener: Sendable {
         }
     }
 
-    /// The datagrams that have come and were not taken.
+    /// The received datagrams that were not taken yet.
     package func rest() -> [String] {
         var texts: [String] = []
         var bytes = [UInt8](repeating: 0, count: 4096)

@@ -1,13 +1,13 @@
 internal import Locking
 
-/// Counts events on one side of a test, so that the other side can wait for the n-th instead of sleeping.
+/// Counts events on one side of a test, so that the other side can wait for the n-th one instead of sleeping.
 package final class EventCounter: Sendable {
     private let events = Monitor(0)
 
     /// Starts at 0.
     package init() {}
 
-    /// How many events there have been.
+    /// The number of events so far.
     package var count: Int { events.quietly { $0 } }
 
     /// Counts one event and wakes the waiters whose goal it reaches.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Ports of the loopback that nobody uses.
+/// Unused ports of the loopback interface.
 package enum FreePort {
     /// A port for a program that can't choose one itself. Another program may take it before it is used.
     ///
@@ -11,7 +11,7 @@ package enum FreePort {
         return try bind(descriptor)
     }
 
-    /// As ``find()``, but none that the kernel gives to outgoing connections: it stays free while a server restarts.
+    /// Like ``find()``, but outside the kernel's range for outgoing connections: it stays free while a server restarts.
     package static func findForRestarts() throws -> Int {
         for _ in 0..<100 {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -21,7 +21,7 @@ package enum FreePort {
         throw TestServerError(call: "bind")
     }
 
-    /// Binds a socket to a port, and returns that. Port 0: one that the kernel chooses.
+    /// Binds a socket to a port, and returns the port. Port 0: the kernel chooses one.
     static func bind(_ listener: Int32, to port: UInt16 = 0) throws -> Int {
         var address = sockaddr_in()
         address.sin_port = port.bigEndian

@@ -3,7 +3,7 @@ internal import Foundation
 /// Random damage to texts for fuzz tests; the same seed gives the same damage.
 package struct Mutations: RandomNumberGenerator {
     private var random: SplitMix64
-    /// What is inserted: tokens of the damaged syntax.
+    /// Tokens of the damaged syntax, which are inserted.
     private let pieces: [[UInt8]]
 
     /// - Parameter pieces: Tokens of the syntax under test, inserted at random; must not be empty.
@@ -12,7 +12,7 @@ package struct Mutations: RandomNumberGenerator {
         self.pieces = pieces.map { Array($0.utf8) }
     }
 
-    /// How many texts to try: `CHANGEBOT_FUZZ_ROUNDS` if it is set, else `usual`.
+    /// The number of texts to try: `CHANGEBOT_FUZZ_ROUNDS` if it is set, otherwise `usual`.
     package static func rounds(_ usual: Int) -> Int {
         ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? usual
     }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The files of a new PostgreSQL cluster, which no server uses. They are removed when the test process ends.
+/// The files of a new PostgreSQL cluster without a running server. They are removed when the test process ends.
 ///
-/// The superuser is `postgres`; see ``TestPostgres`` for who logs in with a password.
+/// The superuser is `postgres`; ``TestPostgres`` describes logins with passwords.
 final class PostgresCluster: Sendable {
     /// The folder of the cluster.
     let data: String
@@ -20,7 +20,7 @@ final class PostgresCluster: Sendable {
         let access = data + "/pg_hba.conf"
         let passwords = "host all +with_password 127.0.0.1/32 scram-sha-256\n"
         let others = try String(contentsOfFile: access, encoding: .utf8)
-        // Written in place, so that it keeps its owner.
+        // Written in place, so that the file keeps its owner.
         try (passwords + others).write(toFile: access, atomically: false, encoding: .utf8)
     }
 }

@@ -1,14 +1,14 @@
 internal import Foundation
 import Glibc
 
-/// The programs of PostgreSQL. It does not run as root: then they run as the user `postgres`.
+/// The programs of PostgreSQL. They refuse to run as root, so root runs them as the user `postgres`.
 struct PostgresPrograms {
     private let folder: String
     private let user: (id: uid_t, group: gid_t)?
 
-    /// Looks in `CHANGEBOT_TEST_POSTGRES_BIN`, then in Debian's folders, the newest version first, then in `PATH`.
+    /// Searches `CHANGEBOT_TEST_POSTGRES_BIN`, then Debian's folders, the newest version first, then `PATH`.
     ///
-    /// - Throws: ``TestPostgresError`` if they are nowhere, or root has no user `postgres`.
+    /// - Throws: ``TestPostgresError`` if they are not found, or root has no user `postgres`.
     init() throws {
         let environment = ProcessInfo.processInfo.environment
         let files = FileManager.default
@@ -32,23 +32,23 @@ struct PostgresPrograms {
         user = (entry.pw_uid, entry.pw_gid)
     }
 
-    /// A new folder that they may write to.
+    /// A new folder that the programs may write to.
     func makeFolder() throws -> String {
-        // Not below a folder that only the user of the tests may enter.
+        // Not in a folder that only the user of the tests may enter.
         let path = "/tmp/changebot-pg-\(UUID().uuidString.prefix(13))"
         guard mkdir(path, 0o700) == 0 else { throw TestServerError(call: "mkdir") }
         if let user, chown(path, user.id, user.group) != 0 { throw TestServerError(call: "chown") }
         return path
     }
 
-    /// Copies a file so that only they can read it.
+    /// Copies a file so that only the programs can read it.
     func copy(_ file: String, to path: String) throws {
         try FileManager.default.copyItem(atPath: file, toPath: path)
         chmod(path, 0o600)
         if let user, chown(path, user.id, user.group) != 0 { throw TestServerError(call: "chown") }
     }
 
-    /// Copies the folder of a cluster that no server uses; the files keep their owner.
+    /// Copies the folder of a cluster without a running server; the files keep their owner.
     func copy(cluster: String, to path: String) throws {
         try run("cp", of: "/bin", ["-a", cluster, path], log: path + ".log")
     }
@@ -62,7 +62,7 @@ struct PostgresPrograms {
         return try ChildProcess(change + command, errors: log)
     }
 
-    /// - Throws: ``TestPostgresError`` if it ends with anything but 0.
+    /// - Throws: ``TestPostgresError`` if the exit status is not 0.
     func run(_ program: String, of folder: String? = nil, _ arguments: [String], log: String) throws {
         let process = try start(program, of: folder, arguments, log: log)
         while !process.blockForOutput(upTo: 1 << 16).isEmpty {}
@@ -73,10 +73,10 @@ struct PostgresPrograms {
         }
     }
 
-    /// Waits for the end of its input, which comes with the end of the test process, however that ends; then it kills
-    /// the server with all its processes, also stopped ones, and removes the folder.
+    /// Waits for the end of its input, which occurs when the test process ends for any reason. It then kills the server
+    /// with all its processes, including stopped ones, and removes the folder.
     ///
-    /// The parent-death signal is no way to do this: it comes with the end of the thread that started a process.
+    /// A parent-death signal does not work here: it is sent when the thread that started a process ends.
     func guardian(of folder: String) throws -> ChildProcess {
         let script = """
             trap '' INT TERM HUP

@@ -1,7 +1,7 @@
 internal import CMalloc
 internal import Foundation
 
-/// How busy the processors of the machine are.
+/// The load of the machine's processors.
 package struct ProcessorLoad {
     /// Ticks since the machine started.
     private var last: (idle: Int, all: Int)?
@@ -23,48 +23,47 @@ package struct ProcessorLoad {
         return Double(now.idle - last.idle) / Double(now.all - last.all)
     }
 
-    /// The same for this machine; nil also where there is no `/proc/stat`.
+    /// The idle share of this machine; also nil without `/proc/stat`.
     mutating func idleShare() -> Double? {
         (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)).flatMap { idleShare($0) }
     }
 }
 
-/// How many slots tests get: more while processors are idle, because then the tests wait for servers and clocks.
+/// The number of test slots: higher while processors are idle, because tests then wait for servers and clocks.
 package struct SlotCount {
     private let range: ClosedRange<Int>
-    /// The number now.
+    /// The current number.
     package private(set) var value: Int
 
-    /// Two to twelve for each processor, beginning with four.
+    /// From two to twelve per processor, starting with four.
     package init(processors: Int) {
         range = 2 * processors...12 * processors
         value = 4 * processors
     }
 
-    /// Changes the number for a machine whose processors are idle for this share of the time: by one, or up by two if
-    /// they are idle for a quarter of it.
+    /// Adapts the number to the share of idle processor time: by one, or up by two if it is at least a quarter.
     package mutating func adapt(toIdleShare share: Double) {
         if share > 0.1 { value = min(value + (share > 0.25 ? 2 : 1), range.upperBound) }
         if share < 0.03 { value = max(value - 1, range.lowerBound) }
     }
 }
 
-/// Returns memory that tests have freed to the system: glibc keeps what lies between blocks in use.
+/// Returns freed memory of tests to the system: glibc keeps free memory between used blocks.
 struct FreedMemory {
-    /// A look at all blocks takes some milliseconds.
-    private static let leastGrowth = 64 << 20
+    /// Checking all blocks takes several milliseconds.
+    private static let minGrowth = 64 << 20
     private var last = 0
 
-    /// Does so if the process has grown since the last time.
+    /// Returns memory if the process has grown since the last time.
     mutating func giveBackIfGrown() {
         guard let resident = Self.residentBytes else { return }
         last = min(last, resident)
-        guard resident >= last + Self.leastGrowth else { return }
+        guard resident >= last + Self.minGrowth else { return }
         malloc_trim(0)
         last = Self.residentBytes ?? resident
     }
 
-    /// Nil where there is no `/proc`.
+    /// Nil without `/proc`.
     ///
     /// - Note: Source: proc(5), the second number of `/proc/self/statm`, in pages.
     private static var residentBytes: Int? {

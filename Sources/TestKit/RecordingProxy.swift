@@ -1,7 +1,7 @@
 import Glibc
 
-/// Forwards each request to a server on another loopback port, and records it with its answer before the client gets
-/// that. So records are in the order in which the client has learned of them.
+/// Forwards each request to a server on another loopback port, and records it with its answer before the client
+/// receives the answer. Records are therefore in the order in which the client sees them.
 ///
 /// Each request has its own connection. Answers are held until they are complete.
 package final class RecordingProxy: Sendable {
@@ -19,7 +19,7 @@ package final class RecordingProxy: Sendable {
     package var port: Int { server.port }
 
     /// - Parameters:
-    ///   - port: Where to forward, on 127.0.0.1.
+    ///   - port: The target port on 127.0.0.1.
     ///   - before: Called before a request is forwarded. May block.
     ///   - record: Called with each complete exchange, in the thread of its connection.
     /// - Throws: ``TestServerError`` if there is no socket or port.
@@ -57,7 +57,7 @@ package final class RecordingProxy: Sendable {
         while true {
             var entries = [
                 pollfd(fd: upstream, events: Int16(POLLIN), revents: 0),
-                // It sends nothing more before the answer, except its end.
+                // The client sends nothing more before the answer, except the end of its stream.
                 pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&entries, 2, -1) > 0 else { continue }

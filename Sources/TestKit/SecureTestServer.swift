@@ -27,7 +27,7 @@ package final class SecureTestServer: Sendable {
 
     /// Waits until it has printed something.
     package func waitForInput() async {
-        await onThreadOfItsOwn { [process] in _ = process.blockForOutput(upTo: 1 << 16) }
+        await onNewThread { [process] in _ = process.blockForOutput(upTo: 1 << 16) }
     }
 
     /// Kills the server, without a TLS `close_notify` to its clients.

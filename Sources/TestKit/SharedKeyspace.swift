@@ -1,7 +1,7 @@
 /// A read-write lock for the keyspace of a real server: shared by tests that use only their own documents, exclusive
-/// for a test that needs it alone.
+/// for a test that needs all of it.
 ///
-/// In order of arrival; consecutive shared users run together.
+/// Granted in order of arrival; consecutive shared users run together.
 package actor SharedKeyspace {
     /// The lock on the keyspace in `CHANGEBOT_TEST_GATEWAY`, for all suites of the process.
     package static let ofTests = SharedKeyspace()
@@ -12,21 +12,21 @@ package actor SharedKeyspace {
     private var isAlone = false
     private var waiting: [(use: Use, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// A lock that nobody holds.
+    /// Creates an unused lock.
     package init() {}
 
-    /// Runs `body` beside other `together` calls, once no `alone` call runs or waits ahead of it. Cancellation does not
-    /// end the wait.
+    /// Runs `body` concurrently with other `together` calls, when no `alone` call runs or waits ahead of it.
+    /// Cancellation does not end the wait.
     package nonisolated func together<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await use(.together, body)
     }
 
-    /// Runs `body` when nothing else runs. Cancellation does not end the wait.
+    /// Runs `body` while no other call runs. Cancellation does not end the wait.
     package nonisolated func alone<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await use(.alone, body)
     }
 
-    /// How many calls wait for their turn; for tests of this type.
+    /// The number of waiting calls; for tests of this type.
     package var waitingCount: Int { waiting.count }
 
     private nonisolated func use<Result>(_ use: Use, _ body: () async throws -> Result) async rethrows -> Result {

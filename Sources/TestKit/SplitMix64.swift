@@ -2,7 +2,7 @@
 package struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Any seed will do, 0 included.
+    /// Any seed works, including 0.
     package init(seed: UInt64) { state = seed }
 
     /// One step of SplitMix64 (Steele, Lea and Flood, 2014).

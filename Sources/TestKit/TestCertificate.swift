@@ -2,7 +2,8 @@ internal import Foundation
 
 /// A new self-signed certificate (ECDSA on P-256) in a temporary folder that is removed with this object.
 package final class TestCertificate: Sendable {
-    /// The path of the `openssl` command; nil if it is not installed. A test that is skipped for that must say so.
+    /// The path of the `openssl` command; nil if it is not installed. A test that is skipped for this reason must say
+    /// so.
     package static let openSSL = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first(
         where: FileManager.default.isExecutableFile(atPath:))
 

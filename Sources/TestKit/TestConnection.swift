@@ -45,7 +45,7 @@ package final class TestConnection {
         return Array(ahead[..<count])
     }
 
-    /// Sends the text as it is, as UTF-8.
+    /// Sends the text unchanged, as UTF-8.
     package func write(_ text: String) throws { try write(Array(text.utf8)) }
 
     /// Returns when the kernel has taken all bytes.
@@ -60,7 +60,7 @@ package final class TestConnection {
         }
     }
 
-    /// One `send` per byte, so that the client may read them one at a time.
+    /// Uses one `send` per byte, so that the client may read them one at a time.
     package func writeByteByByte(_ text: String) throws {
         for byte in text.utf8 { try write([byte]) }
     }
@@ -71,7 +71,7 @@ package final class TestConnection {
         try write(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
     }
 
-    /// Calls `body`, which has to answer, for every request until the client closes the connection.
+    /// Calls `body`, which must answer, for every request until the client closes the connection.
     package func serve(_ body: (TestRequest) throws -> Void) throws {
         while let request = try readRequest() { try body(request) }
     }

@@ -3,9 +3,9 @@ import Glibc
 internal import Locking
 
 /// A PostgreSQL server for tests: a new cluster in a temporary folder, on a loopback port, with the superuser
-/// `postgres` and without passwords. It is killed and removed with this object, or when the test process ends.
+/// `postgres` and without passwords. It is killed and removed when this object is released or the test process ends.
 ///
-/// Roles that the role `with_password` is granted to log in with their passwords over TCP.
+/// Roles with the role `with_password` log in with their passwords over TCP.
 package final class TestPostgres: Sendable {
     /// A server for the whole test process, started at the first access. For tests that do not disturb it.
     package static var shared: TestPostgres { get throws { try started.get() } }
@@ -29,7 +29,7 @@ package final class TestPostgres: Sendable {
     ///
     /// - Parameters:
     ///   - settings: More settings, such as `max_connections=10`.
-    ///   - certificate: The server's; nil: without TLS.
+    ///   - certificate: The server's certificate; nil: without TLS.
     /// - Throws: ``TestPostgresError`` if PostgreSQL is not installed, or does not start.
     package init(settings: [String] = [], certificate: TestCertificate? = nil) throws {
         programs = try PostgresPrograms()
@@ -72,7 +72,7 @@ package final class TestPostgres: Sendable {
         return "\(prefix)_\(number)"
     }
 
-    /// Makes an empty database.
+    /// Creates an empty database.
     package func createDatabase(_ name: String) throws {
         let arguments = ["-h", socketFolder, "-p", "\(port)", "-U", "postgres", name]
         try programs.run("createdb", arguments, log: socketFolder + "/createdb.log")
@@ -80,14 +80,14 @@ package final class TestPostgres: Sendable {
 
     // MARK: - Faults
 
-    /// Starts it again after ``stop(signal:)``, and returns once it accepts connections.
+    /// Restarts the server after ``stop(signal:)``, and returns when it accepts connections.
     package func start() throws {
         let log = socketFolder + "/server.log"
         let options = [
             "listen_addresses=127.0.0.1", "unix_socket_directories=\(socketFolder)", "fsync=on", "lc_messages=C",
-            // Many tests at once.
+            // For many concurrent tests.
             "max_connections=500",
-            // A small server, whose processes start and end sooner.
+            // A small server, whose processes start and end faster.
             "shared_buffers=16MB", "jit=off",
         ]
         let process = try programs.start(
@@ -103,20 +103,20 @@ package final class TestPostgres: Sendable {
         }
     }
 
-    /// Ends the server and waits for that.
+    /// Ends the server and waits for its end.
     ///
-    /// - Parameter signal: SIGKILL as in a crash; SIGQUIT: at once; SIGINT: after rolling back; SIGTERM: once all
-    ///   clients are gone.
+    /// - Parameter signal: SIGKILL as in a crash; SIGQUIT: immediately; SIGINT: after rolling back; SIGTERM: when all
+    ///   clients have disconnected.
     package func stop(signal: Int32 = SIGKILL) {
         guard let process = server.withLock({ $0 }) else { return }
         let children = children
         process.signal(signal)
         process.blockUntilEnd()
-        // After SIGKILL they end by themselves, and the next start would have to wait for that.
+        // After SIGKILL they end by themselves, and the next start would have to wait for it.
         for child in children { while kill(child, 0) == 0, isAlive(child) { usleep(5_000) } }
     }
 
-    /// Stops the server and all its processes: connections stay open, and nothing is answered.
+    /// Stops the server and all its processes: connections stay open, but requests are not answered.
     package func freeze() { signalAll(SIGSTOP) }
 
     /// Undoes ``freeze()``.
@@ -129,7 +129,7 @@ package final class TestPostgres: Sendable {
         for child in children { kill(child, signal) }
     }
 
-    // MARK: - Its processes
+    // MARK: - The server's processes
 
     /// Line 8 of `postmaster.pid`; nil if this process has not written it yet.
     private func status(of process: ChildProcess) -> String? {
@@ -147,7 +147,7 @@ package final class TestPostgres: Sendable {
 
     private func isAlive(_ id: Int32) -> Bool { Self.state(of: id).map { $0.state != "Z" } ?? false }
 
-    /// Of `12 (postgres) S 1 …`, the letter and the number behind it.
+    /// The letter and the number after it, of `12 (postgres) S 1 …`.
     private static func state(of id: Int32) -> (state: Substring, parent: Int32)? {
         guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -158,8 +158,8 @@ package final class TestPostgres: Sendable {
     }
 }
 
-/// The server of a test could not be made.
+/// The error of a test server that could not be created.
 package struct TestPostgresError: Error, CustomStringConvertible {
-    /// What failed, as one line, and what to do.
+    /// The failure and the remedy, on one line.
     package let description: String
 }

@@ -2,17 +2,17 @@ internal import Dispatch
 import Glibc
 internal import Locking
 
-/// Forwards connections on a loopback port to another one, and can cut them when the client sends a certain text.
+/// Forwards connections on a loopback port to another port, and can cut them when the client sends a given text.
 package final class TestRelay: Sendable {
-    /// What to do with the part of the stream that has the text. Other connections are not affected.
+    /// The handling of the part of the stream that contains the text. Other connections are not affected.
     package enum Fault: Sendable, Equatable {
-        /// Cuts both sides; the server does not get it.
+        /// Cuts both sides; the server does not receive the part.
         case cutBefore
-        /// Passes it on, waits for the answer, drops that, and cuts both sides.
+        /// Forwards it, waits for the answer, drops the answer, and cuts both sides.
         case cutAfter
-        /// Passes it on, and drops all answers from then on.
+        /// Forwards it, and drops all answers from then on.
         case swallowAnswers
-        /// Passes it on, and holds back the answer until a client has sent this text, for at most a minute.
+        /// Forwards it, and delays the answer until a client has sent this text, for at most a minute.
         case holdAnswer(until: String)
     }
 
@@ -32,7 +32,7 @@ package final class TestRelay: Sendable {
     /// The port on 127.0.0.1.
     package var port: Int { server.withLock { $0?.port ?? 0 } }
 
-    /// - Parameter port: Where to forward, on 127.0.0.1.
+    /// - Parameter port: The target port on 127.0.0.1.
     /// - Throws: ``TestServerError`` if there is no socket or port.
     package init(to port: Int) throws {
         let made = try TestServer { [rule, held] connection in
@@ -52,7 +52,7 @@ package final class TestRelay: Sendable {
         server.withLock { $0 = made }
     }
 
-    /// Applies to the next occurrence of the text, which must be in one piece: short texts are.
+    /// Applies to the next occurrence of the text, which must arrive in one piece, as short texts do.
     package func when(_ text: String, _ fault: Fault) {
         if case .holdAnswer(let text) = fault { held.withLock { $0 = Held(text: Array(text.utf8)) } }
         rule.withLock { $0 = Rule(text: Array(text.utf8), fault: fault) }

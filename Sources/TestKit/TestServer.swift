@@ -1,7 +1,7 @@
 import Glibc
 internal import Locking
 
-/// A server on a free loopback port. Its script runs on each connection and decides on every byte and pause.
+/// A server on a free loopback port. Its script runs on each connection and controls every byte and pause.
 ///
 /// Each connection has a thread, so scripts may block. Stopping or releasing the server cuts all connections.
 package final class TestServer: Sendable {
@@ -15,15 +15,15 @@ package final class TestServer: Sendable {
 
     /// The port on 127.0.0.1 that it listens on.
     package let port: Int
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     package let accepted: EventCounter
-    /// How many scripts have ended: by themselves, or because the client was gone.
+    /// The number of scripts that have ended, including those whose client disconnected.
     package let closed: EventCounter
 
     private let listener: Int32
     private let state: Monitor<State>
 
-    /// Listens at once.
+    /// Listens immediately.
     ///
     /// - Throws: ``TestServerError`` if there is no socket or port.
     package init(script: @escaping Script) throws {
@@ -87,7 +87,7 @@ package final class TestServer: Sendable {
     }
 }
 
-/// A system call of the test server or of a ``ChildProcess`` failed.
+/// The error of a system call of the test server or of a ``ChildProcess``.
 package struct TestServerError: Error {
     /// The name of the call, such as `bind`.
     package let call: String

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Locking
 
-/// How many processors this machine has.
+/// The number of processors of this machine.
 var processorCount: Int { ProcessInfo.processInfo.activeProcessorCount }
 
-/// A semaphore for tasks: at most `count` of them have a slot at a time. Tasks that wait get theirs in order; those
-/// that should begin early come before the others.
+/// A semaphore for tasks: at most `count` of them have a slot at the same time. Waiting tasks get their slots in order;
+/// early tasks come before the others.
 package final class TestSlots: Sendable {
     private struct State {
         var count: Int
@@ -14,7 +14,7 @@ package final class TestSlots: Sendable {
         /// In the order in which they get their slots.
         var waiting: [(ticket: Int, isEarly: Bool, continuation: CheckedContinuation<Void, any Error>)] = []
 
-        /// Takes slots for the first tasks that wait, as many as there are.
+        /// Takes as many free slots as possible for the first waiting tasks.
         mutating func takeForWaiting() -> [CheckedContinuation<Void, any Error>] {
             let next = waiting.prefix(max(0, count - used))
             waiting.removeFirst(next.count)
@@ -31,10 +31,10 @@ package final class TestSlots: Sendable {
         state = Locked(State(count: count))
     }
 
-    /// How many tasks wait for a slot.
+    /// The number of waiting tasks.
     package var waitingTasks: Int { state.withLock { $0.waiting.count } }
 
-    /// The number of slots, used or not. Tasks keep theirs if it becomes smaller.
+    /// The number of slots, used or not. Tasks keep theirs if the number decreases.
     package var count: Int {
         get { state.withLock { $0.count } }
         set {
@@ -47,9 +47,9 @@ package final class TestSlots: Sendable {
         }
     }
 
-    /// Runs `body` as soon as there is a slot.
+    /// Runs `body` when a slot is free.
     ///
-    /// - Parameter isEarly: Whether it comes before all waiting tasks that need not begin early.
+    /// - Parameter isEarly: Whether it comes before all waiting tasks that are not early.
     /// - Throws: `CancellationError` if the task is cancelled while it waits, and what `body` throws.
     package func withSlot(isEarly: Bool = false, _ body: () async throws -> Void) async throws {
         try await take(isEarly)
@@ -65,7 +65,7 @@ package final class TestSlots: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let answer: Result<Void, any Error>? = state.withLock { state in
-                    // A task that is cancelled from here on finds its ticket.
+                    // A task that is cancelled after this point finds its ticket.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     guard state.used >= state.count else {
                         state.used += 1
@@ -86,7 +86,7 @@ package final class TestSlots: Sendable {
         }
     }
 
-    /// Passes the slot to the first task that waits.
+    /// Passes the slot to the first waiting task.
     private func giveBack() {
         let next = state.withLock { state in
             state.used -= 1

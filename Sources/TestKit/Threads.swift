@@ -19,9 +19,9 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(thread)
 }
 
-/// Runs blocking code on a new thread. All tests share the few threads that tasks run on, one per processor; a test
-/// that blocked one of them would hold up the others.
-func onThreadOfItsOwn<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+/// Runs blocking code on a new thread. All tests share the few threads of the task pool, one per processor. A test that
+/// blocked one of them would delay the others.
+func onNewThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         startThread { continuation.resume(returning: body()) }
     }

@@ -1,11 +1,11 @@
 internal import Encodings
 
-/// Times as the app writes them.
+/// Checks times in the app's format.
 enum ISOTime {
     /// Whether the characters are a date, `T`, a time of day with or without a fraction, and `Z` or an offset:
-    /// `2026-11-20T10:00:00.000Z`. The day must be one of the calendar.
+    /// `2026-11-20T10:00:00.000Z`. The day must exist in the calendar.
     ///
-    /// - Note: Source: ISO 8601 as RFC 3339, section 5.6, has it, in upper case and without leap seconds.
+    /// - Note: Source: ISO 8601 in the profile of RFC 3339, section 5.6, in upper case and without leap seconds.
     static func isTime(_ text: [UInt8]) -> Bool {
         var rest = text[...]
         guard let year = take(4, &rest), skip("-", &rest), let month = take(2, &rest), (1...12).contains(month),

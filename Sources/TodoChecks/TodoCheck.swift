@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Checks one document and collects what is wrong with it. Strings are compared byte for byte, as gateways do.
+/// Checks one document and collects its violations. Strings are compared byte for byte, as gateways do.
 struct TodoCheck {
     private let document: JSONValue
     private let hasAttachments: Bool
@@ -24,14 +24,14 @@ struct TodoCheck {
         }
     }
 
-    /// Nil, with a violation, if there is none. In a collection of one kind, `type` may be omitted but must not name
+    /// Nil, with a violation, if it is unknown. In a collection of one kind, `type` may be omitted but must not name
     /// another kind.
     private mutating func kind(_ collectionKind: TodoKind?) -> TodoKind? {
         let type = document["type"]
         let kind = type?.string.flatMap(TodoKind.init(rawValue:))
         if let collectionKind {
             if type != nil, kind != collectionKind {
-                report(["type"], "must be left out: these are \(collectionKind.name)")
+                report(["type"], "must be omitted: this collection contains \(collectionKind.name)")
             }
             return collectionKind
         }
@@ -122,7 +122,7 @@ struct TodoCheck {
         if !id.starts(with: prefix) { report(path, "must begin with the owner and a dot, \(Self.quoted(prefix))") }
     }
 
-    /// The bytes of a required, non-empty string; nil, with a violation, if it is missing, empty or no string.
+    /// The bytes of a required, non-empty string; nil, with a violation, if it is missing, empty or not a string.
     private mutating func text(_ path: [String]) -> [UInt8]? {
         let value = path.reduce(Optional(document)) { $0?[$1] }
         guard let value else {
@@ -143,7 +143,7 @@ struct TodoCheck {
 
     private static let dot = [UInt8(ascii: ".")]
 
-    /// As JSON, so that it stays on one line; cut if it is long.
+    /// The text as JSON, so that it stays on one line; truncated if it is long.
     private static func quoted(_ text: [UInt8]) -> String {
         let limit = 200
         let shown = String(decoding: text.prefix(limit), as: UTF8.self) + (text.count > limit ? "…" : "")

@@ -44,8 +44,8 @@ package enum TodoKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The order in which documents are written. Lists and moderators grant access; what needs the access comes after
-    /// them.
+    /// The order in which documents are written. Lists and moderators grant access, so documents that need the access
+    /// come after them.
     var order: Int {
         switch self {
         case .moderator: 0

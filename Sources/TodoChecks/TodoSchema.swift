@@ -2,17 +2,17 @@ package import LosslessJSON
 
 /// The rules for all todo documents.
 ///
-/// They are those of the sync function for a new document, and what the app needs beyond them if a member is present:
-/// `complete` is a boolean, `createdAt` a time, `image` a blob of Couchbase Lite.
+/// They are the sync function's rules for a new document, and the app's own requirements for optional members:
+/// `complete` is a boolean, `createdAt` a time, `image` a Couchbase Lite blob.
 package enum TodoSchema {
-    /// What is wrong with a document; empty if nothing is.
+    /// The violations of a document; empty if it is valid.
     ///
     /// A tombstone is always valid. Accepts any JSON, however large or deep.
     ///
     /// - Parameters:
-    ///   - document: Including its `_id`.
+    ///   - document: The document with its `_id`.
     ///   - collection: The name of its collection, without database and scope; nil for the default one.
-    ///   - hasAttachments: Whether the document comes with its attachments: then pictures must have theirs.
+    ///   - hasAttachments: Whether the document contains its attachments. Pictures must then have theirs.
     package static func check(
         _ document: JSONValue, collection: String? = nil, hasAttachments: Bool = false
     ) -> [TodoViolation] {
@@ -25,8 +25,8 @@ package enum TodoSchema {
         return check.violations
     }
 
-    /// The position of a document when many are written, from 0: lists before their tasks, tasks before the users that
-    /// lists are shared with. Less than ``orderCount``; tombstones and other documents come last.
+    /// The position of a document when many are written, from 0: lists before their tasks, tasks before the users of
+    /// lists. Less than ``orderCount``; tombstones and other documents come last.
     package static func order(_ document: JSONValue, collection: String? = nil) -> Int {
         let last = orderCount - 1
         guard document.kind == .object, document["_deleted"]?.bool != true else { return last }

@@ -2,9 +2,9 @@ package import LosslessJSON
 
 /// Something in a document that the training app or its sync function would refuse.
 package struct TodoViolation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The value that is wrong; for a missing one, where it should be.
+    /// The invalid value; for a missing one, where it should be.
     package let pointer: JSONPointer
-    /// What is wrong there, on one line.
+    /// The violation, on one line.
     package let message: String
 
     /// `/taskList/id must begin with the owner and a dot, "amy."`

@@ -1,18 +1,18 @@
 public import GatewayClient
 public import TypedDocuments
 
-/// An item of the Atlas Device Sync template app, in either of its shapes: with `owner_id`, as Atlas has it, or with
-/// `ownerId` and `id`, as the app with Couchbase Lite has it. A document keeps its shape; a new one gets the second.
+/// An item of the Atlas Device Sync template app, in either of its shapes: with `owner_id`, as in Atlas, or with
+/// `ownerId` and `id`, as in the app with Couchbase Lite. A document keeps its shape; a new one gets the second shape.
 public struct Item: TodoDocument, Hashable {
-    /// As in Atlas Device Sync: a deletion holds, and else the last update of each property.
+    /// As in Atlas Device Sync: a deletion wins; otherwise the last update of each property wins.
     public static let conflictPolicy = ConflictPolicy.deletesWin
 
     public var origin: DocumentOrigin
-    /// What is to be done.
+    /// The text of the item.
     public var summary: String
-    /// False if the document does not say it.
+    /// Whether it is done; false if the document does not say.
     public var isComplete: Bool
-    /// The id of the user whose it is.
+    /// The id of the user who owns it.
     public let owner: String
     private let shape: Shape
 
@@ -21,8 +21,8 @@ public struct Item: TodoDocument, Hashable {
     /// A new item.
     ///
     /// - Parameters:
-    ///   - summary: What is to be done.
-    ///   - owner: The id of the user whose it is.
+    ///   - summary: The text of the item.
+    ///   - owner: The id of the user who owns it.
     ///   - id: Default: a random UUID.
     ///   - isComplete: Whether it is done.
     public init(_ summary: String, owner: String, id: DocumentID = DocumentOrigin().id, isComplete: Bool = false) {
@@ -33,7 +33,7 @@ public struct Item: TodoDocument, Hashable {
         shape = .couchbaseLite
     }
 
-    /// - Throws: ``TodoDocumentError`` unless there are a summary and an owner.
+    /// - Throws: ``TodoDocumentError`` unless it has a summary and an owner.
     public func validate() throws {
         let empty = [("/summary", summary), (shape == .atlas ? "/owner_id" : "/ownerId", owner)].filter(\.1.isEmpty)
         guard empty.isEmpty else { throw TodoDocumentError(id: id, violations: empty.map { "\($0.0) is empty" }) }
@@ -44,7 +44,7 @@ public struct Item: TodoDocument, Hashable {
         case atlasOwner = "owner_id"
     }
 
-    /// From either shape; `isComplete` may be missing.
+    /// Decodes either shape; `isComplete` may be missing.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         origin = try container.decode(DocumentOrigin.self, forKey: .origin)
@@ -54,7 +54,7 @@ public struct Item: TodoDocument, Hashable {
         owner = try container.decode(String.self, forKey: shape == .atlas ? .atlasOwner : .ownerId)
     }
 
-    /// In its shape.
+    /// Encodes its own shape.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(origin, forKey: .origin)

@@ -6,14 +6,14 @@ public import TypedDocuments
 public struct Moderator: TodoDocument, Hashable {
     public static let documentType: String? = "moderator"
 
-    /// A deletion holds: a right that is withdrawn does not come back by an old edit.
+    /// A deletion wins, so that an old edit does not restore a revoked right.
     public static let conflictPolicy = ConflictPolicy.deletesWin
 
     public var origin: DocumentOrigin
-    /// Who is a moderator.
+    /// The name of the moderator.
     public let username: String
 
-    /// The moderator. The document itself is an administrator's to write.
+    /// The moderator's name. Only an administrator may write the document itself.
     public var owner: String { username }
 
     /// Makes a user a moderator.

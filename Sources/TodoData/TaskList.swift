@@ -6,28 +6,28 @@ public import TypedDocuments
 public struct TaskList: TodoDocument, Hashable {
     public static let documentType: String? = "task-list"
 
-    /// A deletion holds. Two new names: that of this save.
+    /// A deletion wins. If both sides changed the name, this side wins.
     public static let conflictPolicy = ConflictPolicy.deletesWin
 
     public var origin: DocumentOrigin
-    /// What users see.
+    /// The displayed name.
     public var name: String
-    /// The name of the user whose it is. Not to be changed: the id begins with it.
+    /// The name of the user who owns it. It can't change, because the id begins with it.
     public let owner: String
 
     /// A new list.
     ///
     /// - Parameters:
-    ///   - name: What users see.
-    ///   - owner: The name of the user whose it is.
-    ///   - key: What comes after the owner in the id. Default: a random UUID.
+    ///   - name: The displayed name.
+    ///   - owner: The name of the user who owns it.
+    ///   - key: The part of the id after the owner. Default: a random UUID.
     public init(name: String, owner: String, key: String = DocumentOrigin().id.text) {
         origin = DocumentOrigin(DocumentID("\(owner).\(key)"))
         self.name = name
         self.owner = owner
     }
 
-    /// - Throws: ``TodoDocumentError`` unless the id begins with the owner and a dot, and there is a name.
+    /// - Throws: ``TodoDocumentError`` unless the id begins with the owner and a dot, and the name is not empty.
     public func validate() throws { try check(as: .taskList) }
 }
 

@@ -2,21 +2,21 @@ internal import GatewayClient
 internal import TodoChecks
 public import TypedDocuments
 
-/// Another user that a list is shared with. Its id is that of the list, a dot and the user's name, so a list is shared
-/// with each user once.
+/// A user with whom a list is shared. Its id is the list's id, a dot and the user's name, so a list is shared with each
+/// user only once.
 public struct TaskListUser: TodoDocument, Hashable {
     public static let documentType: String? = "task-list.user"
 
-    /// A deletion holds: a list that is no longer shared is not shared again by an old edit.
+    /// A deletion wins, so that an old edit does not share the list again.
     public static let conflictPolicy = ConflictPolicy.deletesWin
 
     public var origin: DocumentOrigin
-    /// The list that is shared.
+    /// The shared list.
     public let taskList: Reference<TaskList>
-    /// Who may use the list.
+    /// The user with access to the list.
     public let username: String
 
-    /// The owner of the list; empty if the document does not say it.
+    /// The owner of the list; empty if the document does not say.
     public var owner: String { taskList.owner ?? "" }
 
     /// Shares a list.
@@ -26,6 +26,6 @@ public struct TaskListUser: TodoDocument, Hashable {
         self.username = username
     }
 
-    /// - Throws: ``TodoDocumentError`` unless the id is that of the list, a dot and the name.
+    /// - Throws: ``TodoDocumentError`` unless the id is the list's id, a dot and the name.
     public func validate() throws { try check(as: .listUser) }
 }

@@ -5,14 +5,14 @@ public import TypedDocuments
 
 /// A document that belongs to a user.
 public protocol OwnedDocument: DocumentCodable {
-    /// The name of the user whose it is; empty if the document does not say it.
+    /// The name of the user who owns it; empty if the document does not say.
     var owner: String { get }
 }
 
 extension OwnedDocument {
-    /// To be called before a change that only the owner may make. Compares bytes, as gateways do.
+    /// Call this before a change that only the owner may make. Compares bytes, as gateways do.
     ///
-    /// - Throws: ``OwnershipError`` if the document belongs to somebody else, or to nobody.
+    /// - Throws: ``OwnershipError`` if the document has another owner or none.
     public func requireOwner(_ user: String) throws(OwnershipError) {
         guard !owner.isEmpty, owner.utf8.elementsEqual(user.utf8) else {
             throw OwnershipError(id: id, owner: owner, user: user)
@@ -20,13 +20,13 @@ extension OwnedDocument {
     }
 }
 
-/// A document does not belong to the user who is to change it.
+/// The error of a change by a user who does not own the document.
 public struct OwnershipError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Which document.
+    /// The document's id.
     public let id: DocumentID
-    /// Whose it is; empty if the document does not say it.
+    /// The document's owner; empty if it has none.
     public let owner: String
-    /// Who asked.
+    /// The user who tried the change.
     public let user: String
 
     /// `the document 't1' belongs to 'amy', not to 'ben'`.
@@ -37,22 +37,23 @@ public struct OwnershipError: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// A document of the training app, with the rules that its sync function has for it.
+/// A document of the training app, checked by the rules of the app's sync function.
 public protocol TodoDocument: OwnedDocument {}
 
 /// What the training app or its sync function would refuse in a document.
 public struct TodoDocumentError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Which document.
+    /// The document's id.
     public let id: DocumentID
-    /// One line each, with the path of the value: `/taskList/id must begin with the owner and a dot, "amy."`.
+    /// One violation per element, with the path of the value: `/taskList/id must begin with the owner and a dot,
+    /// "amy."`.
     public let violations: [String]
 
-    /// All on one line.
+    /// All violations on one line.
     public var description: String { "the document '\(id)' is not valid: \(violations.joined(separator: "; "))" }
 }
 
 extension DocumentCodable {
-    /// Checks the document against the rules of its kind: those of `changebot import --schema todo`.
+    /// Checks the document against the rules of its kind, which `changebot import --schema todo` also uses.
     func check(as kind: TodoKind) throws {
         let violations = TodoSchema.check(try documentText().root, collection: kind.collection)
         guard violations.isEmpty else {

@@ -7,34 +7,34 @@ public import TypedDocuments
 public struct TodoTask: TodoDocument, Hashable {
     public static let documentType: String? = "task"
 
-    /// As in the training app: text, state and picture are merged, each by itself. A task that was deleted meanwhile is
-    /// written anew, as an edited revision wins over a deletion there.
+    /// As in the training app: text, state and picture are merged separately. A concurrently deleted task is created
+    /// again, because an edited revision wins over a deletion there.
     public static let conflictPolicy = ConflictPolicy.merge
 
     public var origin: DocumentOrigin
-    /// What is to be done.
+    /// The text of the task.
     public var task: String
-    /// False if the document does not say it.
+    /// Whether it is done; false if the document does not say.
     public var complete: Bool
-    /// Nil if the document does not say it.
+    /// The creation time; nil if the document does not say.
     public var createdAt: Date?
     /// The list that it belongs to.
     public var taskList: Reference<TaskList>
-    /// The attachment `image`, or the blob of Couchbase Lite of this name.
+    /// The attachment `image`, or the Couchbase Lite blob of this name.
     public var image: Attachment?
 
-    /// The owner of the list; empty if the document does not say it.
+    /// The owner of the list; empty if the document does not say.
     public var owner: String { taskList.owner ?? "" }
 
     /// A new task.
     ///
     /// - Parameters:
-    ///   - task: What is to be done.
-    ///   - list: Where it belongs. Its owner is the task's.
+    ///   - task: The text of the task.
+    ///   - list: The list of the task. Its owner also owns the task.
     ///   - id: Default: a random UUID.
     ///   - complete: Whether it is done.
     ///   - createdAt: Default: now.
-    ///   - image: A picture to be stored with it.
+    ///   - image: A picture to store with it.
     public init(
         _ task: String, in list: TaskList, id: DocumentID = DocumentOrigin().id, complete: Bool = false,
         createdAt: Date? = Date(), image: Attachment? = nil
@@ -47,12 +47,12 @@ public struct TodoTask: TodoDocument, Hashable {
         self.image = image
     }
 
-    /// - Throws: ``TodoDocumentError`` unless there is a text, and a list whose id begins with its owner and a dot.
+    /// - Throws: ``TodoDocumentError`` unless it has a text, and a list whose id begins with its owner and a dot.
     public func validate() throws { try check(as: .task) }
 
     private enum CodingKeys: CodingKey { case origin, task, complete, createdAt, taskList, image }
 
-    /// As synthesized; `complete` may be missing.
+    /// Decodes like a synthesized initializer, but `complete` may be missing.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         origin = try container.decode(DocumentOrigin.self, forKey: .origin)

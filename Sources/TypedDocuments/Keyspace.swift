@@ -4,8 +4,8 @@ internal import LosslessJSON
 
 /// A database of a gateway, or a collection in it, whose documents are values of Swift types.
 ///
-/// Any number of tasks may use it at once. Copies share their connections. Cancelling a call ends its request; a write
-/// that is cancelled may have been done.
+/// Any number of tasks may use it concurrently. Copies share their connections. Cancelling a call ends its request; a
+/// cancelled write may still have been carried out.
 ///
 /// ```swift
 /// let keyspace = try Keyspace("http://127.0.0.1:4984/todo", user: "bot", password: "secret")
@@ -17,13 +17,13 @@ public struct Keyspace: Sendable {
     /// Opens no connection before the first request.
     ///
     /// - Parameters:
-    ///   - url: `http(s)://HOST:PORT/DATABASE` or `…/DATABASE.SCOPE.COLLECTION`; with user info, that is used unless
-    ///     `user` is given.
+    ///   - url: `http(s)://HOST:PORT/DATABASE` or `…/DATABASE.SCOPE.COLLECTION`. Its user info is used unless `user` is
+    ///     given.
     ///   - user: Nil for anonymous requests, or for the credentials in `settings`.
-    ///   - password: Of the user.
-    ///   - settings: How to talk to the gateway. Each has its default.
-    ///   - logger: Where feeds log that they were interrupted. By default they are silent.
-    /// - Throws: `GatewayURLError` if the text is no such address.
+    ///   - password: The user's password.
+    ///   - settings: How to communicate with the gateway. Every setting has a default.
+    ///   - logger: Logs interruptions of feeds. Default: no logging.
+    /// - Throws: `GatewayURLError` if the text is not a keyspace's address.
     public init(
         _ url: String, user: String? = nil, password: String = "", settings: GatewaySettings = GatewaySettings(),
         logger: Logger = Logger(label: "TypedDocuments") { _ in SwiftLogNoOpLogHandler() }
@@ -43,19 +43,19 @@ public struct Keyspace: Sendable {
         self.logger = logger
     }
 
-    /// Where it is; never contains credentials.
+    /// The keyspace's address; never contains credentials.
     public var url: GatewayURL { gateway.url }
 
     /// Another keyspace of the same server, over the same connections and as the same user.
     ///
-    /// - Parameter name: `DATABASE` or `DATABASE.SCOPE.COLLECTION`, percent-encoded where it must be.
-    /// - Throws: `GatewayURLError` if the text is no such name.
+    /// - Parameter name: `DATABASE` or `DATABASE.SCOPE.COLLECTION`, percent-encoded where necessary.
+    /// - Throws: `GatewayURLError` if the text is not a keyspace name.
     public func keyspace(_ name: String) throws(GatewayURLError) -> Keyspace {
         Keyspace(gateway.sibling(try KeyspaceName(name)), logger: logger)
     }
 
-    /// Closes all connections, those of ``keyspace(_:)`` too. Requests in flight end with `.cancelled`. To be called on
-    /// the first keyspace, when no more is to be done.
+    /// Closes all connections, including those of ``keyspace(_:)``. Requests in flight end with `.cancelled`. Call it
+    /// on the first keyspace when all work is done.
     public func shutdown() async { await gateway.shutdown() }
 
     func reading<Document: DocumentCodable>(_ type: Document.Type) -> DocumentReading<Document> {
@@ -78,13 +78,13 @@ extension Keyspace {
         return try reading(type).read(text.root, id: id, revision: nil).get()
     }
 
-    /// The bytes of a stored attachment, at most 64 MiB; those of a new one as they are. Nil if it has been removed.
+    /// The bytes of a stored attachment, at most 64 MiB, or of a new one. Nil if the attachment was removed.
     ///
     /// - Parameters:
     ///   - attachment: A property of the document.
-    ///   - document: Where the attachment is stored.
-    /// - Throws: `GatewayError`: `.digestMismatch` if the bytes that arrive are not those that were stored; others as
-    ///   for every request.
+    ///   - document: The document of the attachment.
+    /// - Throws: `GatewayError`: `.digestMismatch` if the received bytes differ from the stored ones; others as for
+    ///   every request.
     public func bytes(
         of attachment: Attachment, in document: some DocumentCodable
     ) async throws(GatewayError) -> [UInt8]? {

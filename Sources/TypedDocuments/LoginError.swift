@@ -1,21 +1,21 @@
 public import GatewayClient
 
-/// Why a keyspace can't be used. Each needs another remedy.
+/// Why a keyspace can't be used. Each case has its own remedy.
 public enum LoginError: Error, Sendable {
-    /// No gateway answers at this address now. If `isRetryable` is true, waiting may help.
+    /// The gateway at this address does not answer. If `isRetryable` is true, waiting may help.
     case unreachable(GatewayError)
-    /// Name and password, or the token, are wrong; or the gateway refuses anonymous users.
+    /// The user name, password or token is wrong, or the gateway refuses anonymous users.
     case wrongCredentials(GatewayError)
-    /// There is a gateway, but this user may not see the keyspace, or there is none of this name. Sync Gateway does not
-    /// say which.
+    /// The gateway answers, but this user may not see the keyspace, or it does not exist. Sync Gateway does not
+    /// distinguish the two.
     case noAccess(GatewayError)
 }
 
 extension LoginError: CustomStringConvertible {
-    /// With the address and a remedy; without credentials.
+    /// Includes the address and a remedy, but no credentials.
     public var description: String {
         switch self {
-        case .unreachable(let error): "the gateway can't be reached: \(error)"
+        case .unreachable(let error): "the gateway is unreachable: \(error)"
         case .wrongCredentials(let error): "the gateway refuses the login: \(error)"
         case .noAccess(let error): "no access to this keyspace: \(error)"
         }
@@ -24,7 +24,7 @@ extension LoginError: CustomStringConvertible {
     init(_ error: GatewayError) {
         switch error.code {
         case .unauthorized:
-            // Sync Gateway asks for credentials only where there is a database.
+            // Sync Gateway asks for credentials only if the database exists.
             let isKnownUser = [.unknownDatabaseOrLogin, .accessDenied].contains(error.cause)
             self = isKnownUser ? .noAccess(error) : .wrongCredentials(error)
         case .forbidden, .notFound: self = .noAccess(error)
@@ -34,16 +34,16 @@ extension LoginError: CustomStringConvertible {
 }
 
 extension Keyspace {
-    /// Finds out whether the keyspace can be read. To be called first, so that a wrong address or password is noticed at
-    /// once: feeds wait for a gateway that can't be reached.
+    /// Checks whether the keyspace can be read. Call it first to detect a wrong address or password: feeds wait for a
+    /// gateway that is unreachable.
     ///
-    /// Two small requests. Does not retry.
+    /// Sends two small requests. Does not retry.
     ///
     /// - Throws: ``LoginError``, or `CancellationError`.
     public func logIn() async throws {
         do throws(GatewayError) {
             _ = try await gateway.databaseInfo()
-            // A user may see the database, but not the collection.
+            // A user may see the database but not the collection.
             var answer = try await gateway.changes(ChangesRequest(includesDocuments: false, limit: 1))
             _ = try await answer.next()
         } catch {

@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Dispatch
 internal import Glibc
 
-/// Starts without Swift's concurrency what ``Callgrind`` counts: its threads would be counted too, and valgrind 3.19
-/// crashes when they start.
+/// Runs the work that ``Callgrind`` counts without Swift's concurrency: its threads would be counted too, and valgrind
+/// 3.19 crashes when they start.
 @main
 enum Start {
     static func main() {
@@ -20,7 +20,7 @@ enum Start {
     }
 }
 
-/// `changebot-bench NAME`: measurements that anyone can repeat.
+/// `changebot-bench NAME`: reproducible measurements.
 struct ChangebotBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changebot-bench", abstract: "Measure the program and its parts.",

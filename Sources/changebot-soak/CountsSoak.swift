@@ -3,8 +3,8 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import TestKit
 
-/// Tasks in lists, whose numbers the bot keeps in a document for each list. Writers create, complete, move and delete
-/// tasks at random, many at a time. In the end the documents must show what a full count finds.
+/// Tasks in lists; the bot keeps the counts of each list in a document. Writers create, complete, move and delete tasks
+/// at random and concurrently. At the end, the documents must match a full count.
 struct CountsSoak: Sendable {
     static let rules = """
         version: 1
@@ -22,7 +22,7 @@ struct CountsSoak: Sendable {
             then: [{ merge: { list: list-0 } }]
         """
 
-    /// Changes of one request.
+    /// Changes per request.
     private static let batch = 40
 
     let url: GatewayURL
@@ -33,9 +33,9 @@ struct CountsSoak: Sendable {
 
     private func counts(_ list: Int) -> DocumentID { DocumentID("soak-counts-list-\(list)") }
 
-    /// Makes changes until so many of all writers are accepted.
+    /// Makes changes until the writers' total of accepted changes is reached.
     func change(_ total: Int, counting edits: EditCount, seed: UInt64) async throws {
-        let phone = Phone(url, seed: seed)
+        let phone = SoakWriter(url, seed: seed)
         var random = SplitMix64(seed: seed)
         while edits.total < total {
             let chosen = Set((0..<Self.batch).map { _ in random.below(tasks) }).sorted()
@@ -62,9 +62,9 @@ struct CountsSoak: Sendable {
         return BulkDocument(id: id(task), segments: [Array(#"{"_id":"\#(id(task))"\#(revision)\#(members)}"#.utf8)])
     }
 
-    /// The lists whose documents do not show what a full count finds.
+    /// The lists whose documents do not match a full count.
     func check() async throws -> [String] {
-        let phone = Phone(url, seed: 0)
+        let phone = SoakWriter(url, seed: 0)
         var expected = [[Int]](repeating: [0, 0, 0], count: lists)
         for start in stride(from: 0, to: tasks, by: 500) {
             for lookup in try await phone.lookUp((start..<min(start + 500, tasks)).map(id)) {

@@ -18,7 +18,7 @@ struct DocumentCheck {
     /// Reads all documents. The revision number must be the creation plus the edits plus one stamp.
     init(_ url: GatewayURL, _ population: Population, edits: EditCount, deadLetters: [String]) async throws {
         self.deadLetters = deadLetters.count
-        let phone = Phone(url, seed: 0)
+        let phone = SoakWriter(url, seed: 0)
         for start in stride(from: 0, to: population.documents, by: 500) {
             let numbers = Array(start..<min(start + 500, population.documents))
             for (number, lookup) in zip(numbers, try await phone.lookUp(numbers.map(population.id))) {

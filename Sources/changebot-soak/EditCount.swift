@@ -1,6 +1,6 @@
 internal import Locking
 
-/// The edits of the writers. Only they and the bot change the documents.
+/// The writers' edits. Only the writers and the bot change the documents.
 final class EditCount: Sendable {
     private struct State {
         var edits: [Int: Int] = [:]
@@ -15,7 +15,7 @@ final class EditCount: Sendable {
 
     var total: Int { state.withLock { $0.edits.values.reduce(0, +) } }
 
-    /// Asks the writers to end.
+    /// Asks the writers to stop.
     func stop() { state.withLock { $0.isStopped = true } }
 
     var isStopped: Bool { state.withLock { $0.isStopped } }

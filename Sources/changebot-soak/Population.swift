@@ -1,6 +1,6 @@
 internal import GatewayClient
 
-/// The documents of a soak; each has a number.
+/// The documents of a soak, identified by numbers.
 struct Population: Sendable {
     let documents: Int
     let broken: Int
@@ -9,8 +9,8 @@ struct Population: Sendable {
 
     func brokenID(_ number: Int) -> DocumentID { DocumentID("soak-broken-\(number)") }
 
-    /// The body contains what careless programs damage: digits that no double can hold, the text of a float, the order
-    /// of members.
+    /// The body contains what careless programs damage: digits that a double can't hold, the spelling of a float, the
+    /// order of members.
     func body(_ number: Int, edits: Int, rest: String = "") -> String {
         #"{"_id":"\#(id(number).text)","type":"soak","big":12345678901234567890123,"price":1.10,"edits":\#(edits)\#(rest)}"#
     }

@@ -49,51 +49,53 @@ struct Soak: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let workshop = try Workshop(faults: faults, rules: counts ? CountsSoak.rules : Population.rules)
-        defer { workshop.remove() }
+        let environment = try SoakEnvironment(faults: faults, rules: counts ? CountsSoak.rules : Population.rules)
+        defer { environment.remove() }
         let server =
-            if let gateway { Workshop.Server(url: gateway, process: nil) } else {
-                try await workshop.startGateway(seed: seed)
+            if let gateway { SoakEnvironment.Server(url: gateway, process: nil) } else {
+                try await environment.startGateway(seed: seed)
             }
         let url = try GatewayURL(server.url)
-        if counts { return try await checkCounts(workshop, server, url) }
+        if counts { return try await checkCounts(environment, server, url) }
         let population = Population(documents: documents, broken: broken)
-        try await Phone(url, seed: seed).create(population)
+        try await SoakWriter(url, seed: seed).create(population)
         Report.say("\(documents) documents and \(broken) broken ones are at \(server.url)")
 
         let edits = EditCount()
         try await withThrowingTaskGroup { group in
             for writer in 0..<writers {
                 group.addTask {
-                    var phone = Phone(url, seed: seed &+ UInt64(writer) + 1)
+                    var phone = SoakWriter(url, seed: seed &+ UInt64(writer) + 1)
                     try await phone.edit(population, part: writer, of: writers, counting: edits)
                 }
             }
             group.addTask {
-                try await workshop.keepKilling(bot: server.url, times: kills, seed: seed)
+                try await environment.killRepeatedly(bot: server.url, times: kills, seed: seed)
                 edits.stop()
             }
             try await group.waitForAll()
         }
         Report.say("\(kills) kills, \(edits.total) edits meanwhile; now the rest")
-        let letters = try await workshop.finish(bot: server.url)
+        let letters = try await environment.finish(bot: server.url)
         let check = try await DocumentCheck(url, population, edits: edits, deadLetters: letters)
         Report.say(check.text)
         if !check.hasPassed { throw ExitCode(1) }
     }
 
-    private func checkCounts(_ workshop: Workshop, _ server: Workshop.Server, _ url: GatewayURL) async throws {
+    private func checkCounts(
+        _ environment: SoakEnvironment, _ server: SoakEnvironment.Server, _ url: GatewayURL
+    ) async throws {
         let soak = CountsSoak(url: url, tasks: max(1, changes / 10), lists: max(1, changes / 500))
         let edits = EditCount()
         try await withThrowingTaskGroup { group in
             for writer in 0..<writers {
                 group.addTask { try await soak.change(changes, counting: edits, seed: seed &+ UInt64(writer) + 1) }
             }
-            group.addTask { try await workshop.keepKilling(bot: server.url, times: kills, seed: seed) }
+            group.addTask { try await environment.killRepeatedly(bot: server.url, times: kills, seed: seed) }
             try await group.waitForAll()
         }
         Report.say("\(edits.total) changes at \(server.url), \(kills) kills; now the rest")
-        let letters = try await workshop.finish(bot: server.url)
+        let letters = try await environment.finish(bot: server.url)
         let wrong = try await soak.check() + letters.map { "\($0): dead letter" }
         let result = wrong.isEmpty ? "as a full count finds them" : "\(wrong.count) are wrong:"
         Report.say("counts of \(soak.lists) lists with \(soak.tasks) tasks: \(result)")

@@ -10,7 +10,7 @@ import Testing
             [], [[]], [[1, 2, 3]], [[1], [], [2]], Array(repeating: Array("{\"seq\":1}\n".utf8), count: 300),
             [[UInt8](repeating: 7, count: 1 << 20), [8]],
         ] as [[[UInt8]]])
-    func piecesComeOutAsOneText(pieces: [[UInt8]]) throws {
+    func piecesFormOneText(pieces: [[UInt8]]) throws {
         var stream = GzipPieces()
         var compressed: [UInt8] = []
         for piece in pieces { compressed += stream.compress(piece) }
@@ -30,7 +30,7 @@ import Testing
         #expect(throws: GzipError.cut) { try reader.finish() }
     }
 
-    @Test func aWrongByteIsSeenAtTheEnd() {
+    @Test func wrongByteIsDetectedAtEnd() {
         var stream = GzipPieces()
         var compressed = stream.compress([1, 2, 3]) + stream.compress([4])
         compressed += stream.finish()

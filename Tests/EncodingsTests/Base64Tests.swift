@@ -8,7 +8,7 @@ import Testing
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy"), ("\u{0}\u{7F}", "AH8="),
         ])
-    func bytesAreWritten(text: String, base64: String) throws {
+    func bytesAreEncoded(text: String, base64: String) throws {
         #expect(Base64.text(Array(text.utf8)) == base64)
         #expect(try Base64.decode(Array(base64.utf8)) == Array(text.utf8))
     }
@@ -18,7 +18,7 @@ import Testing
             ("QU\nJD", [0x41, 0x42, 0x43]), ("\r\nQQ=\n=\r\n", [0x41]), ("QUJDQUJ\nDQUI=", Array("ABCABCAB".utf8)),
             ("QR==", [0x41]),
         ] as [(String, [UInt8])])
-    func lineBreaksAndLooseBitsAreSkipped(text: String, bytes: [UInt8]) throws {
+    func lineBreaksAndUnusedBitsAreIgnored(text: String, bytes: [UInt8]) throws {
         #expect(try Base64.decode(Array(text.utf8)) == bytes)
     }
 
@@ -26,11 +26,11 @@ import Testing
         ("***", 0), ("QUI", 3), ("Q===", 1), ("QQ==QQ", 4), ("QU!D", 2), ("=", 0), ("QUJD=", 4), ("QUJDQQ=", 7),
         ("QUJDQUJ ", 7), ("QUJDQQ===", 8), ("QU-_", 2),
     ])
-    func anythingElseIsRefusedWithItsPlace(text: String, offset: Int) {
+    func invalidTextIsRefusedWithPlace(text: String, offset: Int) {
         #expect(throws: Base64Error(offset: offset)) { try Base64.decode(Array(text.utf8)) }
     }
 
-    @Test func bytesGoThereAndBackInPiecesOfAnySize() throws {
+    @Test func bytesRoundTripInPiecesOfAnySize() throws {
         for count in 0..<70 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
             #expect(try Base64.decode(Base64.encode(bytes)) == bytes)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func digitsAreDistinguishedFromTheRest() {
+    @Test func digitsAreDistinguished() {
         let digits = (UInt8.min ... .max).filter(Base64.isDigit)
         #expect(digits.count == 64)
         #expect(Base64.areDigits(digits[...]))

@@ -30,7 +30,7 @@ import Testing
         #expect(digest(.md5, bytes.map { [$0] }) == md5)
     }
 
-    @Test func aCopyGoesOnByItself() {
+    @Test func copyContinuesIndependently() {
         var digest = RunningDigest(.sha256)
         digest.update(Array("ab".utf8))
         var copy = digest
@@ -40,7 +40,7 @@ import Testing
         #expect(digest.byteCount == 2 && copy.byteCount == 3)
     }
 
-    @Test func contentIsNamedAsGatewaysNameIt() {
+    @Test func contentHasGatewayName() {
         #expect(Digest.sha1.attachmentName([]) == "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=")
         #expect(Digest.md5.attachmentName([]) == "md5-1B2M2Y8AsgTpgAmY7PhCfg==")
     }

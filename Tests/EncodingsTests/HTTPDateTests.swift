@@ -9,7 +9,7 @@ import Testing
         ("Tue, 29 Feb 2000 23:59:60 GMT", 951_868_799), ("Sat, 21 Nov 2026 10:21:15 GMT", 1_795_256_475),
         ("Thu, 31 Dec 2099 23:59:59 GMT", 4_102_444_799), ("Friday, 01-Jan-69 00:00:00 GMT", 3_124_224_000),
     ])
-    func theThreeFormsAreRead(text: String, seconds: Int) {
+    func allThreeFormsAreRead(text: String, seconds: Int) {
         #expect(HTTPDate(text)?.seconds == seconds)
     }
 
@@ -19,17 +19,17 @@ import Testing
         "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 99999999999999999999 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
         "Sun, 06 Nov 1994 ::: GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1900 08:49:37 GMT",
     ])
-    func whatIsNoDateIsNil(text: String) {
+    func invalidDatesAreNil(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 
-    /// What is written is read again; the days of the week are those of `date -u`.
+    /// Written dates are read back; the weekdays are those of `date -u`.
     @Test(arguments: [
         (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
         (1_795_256_475, "Sat, 21 Nov 2026 10:21:15 GMT"), (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"),
         (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
     ])
-    func theCurrentFormIsWritten(seconds: Int, text: String) {
+    func currentFormIsWritten(seconds: Int, text: String) {
         #expect(HTTPDate(seconds: seconds).text == text)
     }
 }

@@ -7,7 +7,7 @@ import Testing
         ("2026-01-01", 2026, 1, 4), ("2024-12-30", 2025, 1, 1), ("2027-01-03", 2026, 53, 7),
         ("2026-12-31", 2026, 53, 4),
     ])
-    func weekDatesAreThoseOfTheCalendar(day: String, year: Int, week: Int, weekday: Int) throws {
+    func weekDatesMatchCalendar(day: String, year: Int, week: Int, weekday: Int) throws {
         let text = "\(year)-W\(week.padded(to: 2))-\(weekday)"
         #expect(try ISODate(text).text == day)
         #expect(try ISODate(text.replacing("-", with: "")).text == day)
@@ -17,7 +17,7 @@ import Testing
         "2026-11-20T08:15:21.407Z", "2026-11-20T08:15:21+01:00", "2026-11-20", "0000-01-01T00:00:00-00:30",
         "+012026-11-20",
     ])
-    func theExtendedFormIsWrittenAsItWasRead(text: String) throws { #expect(try ISODate(text).text == text) }
+    func extendedFormIsWrittenAsRead(text: String) throws { #expect(try ISODate(text).text == text) }
 
     /// A comma is ISO 8601's own decimal sign.
     @Test func decimalCommaIsRead() throws {
@@ -36,13 +36,13 @@ import Testing
     }
 
     @Test(arguments: ["2026-02-29", "2026-13-01", "2026-00-01", "2026-11-31", "2026-366", "2026-000", "2025-W53-1"])
-    func daysThatDoNotExistAreNamed(text: String) {
+    func nonexistentDaysAreReported(text: String) {
         #expect { _ = try ISODate(text) } throws: { error in
             if case ISODateError.noSuchDay = error { true } else { false }
         }
     }
 
-    @Test func aMonthLaterIsTheSameDayOrTheLast() throws {
+    @Test func addingMonthsKeepsDayOrUsesLastDay() throws {
         let date = try ISODate("2026-10-31T23:30:00.5+02:00")
         #expect(date.adding(months: 1)?.text == "2026-11-30T23:30:00.5+02:00")
         #expect(date.adding(months: -8)?.text == "2026-02-28T23:30:00.5+02:00")
@@ -54,10 +54,10 @@ import Testing
         (0, "1970-01-01T00:00:00Z"), (1_795_162_521.907, "2026-11-20T08:15:21Z"), (-0.25, "1969-12-31T23:59:59Z"),
         (253_402_300_799.5, "9999-12-31T23:59:59Z"),
     ])
-    func secondsAreWrittenWithoutTheirFraction(seconds: Double, text: String) {
+    func secondsAreWrittenWithoutFraction(seconds: Double, text: String) {
         #expect(ISODate.text(ofSeconds: seconds) == text)
     }
 
     @Test(arguments: [253_402_300_800, -62_167_219_201, Double.nan, .infinity, -.infinity])
-    func secondsOutsideFourDigitsOfAYearAreNil(seconds: Double) { #expect(ISODate.text(ofSeconds: seconds) == nil) }
+    func secondsOutsideFourDigitYearsAreNil(seconds: Double) { #expect(ISODate.text(ofSeconds: seconds) == nil) }
 }

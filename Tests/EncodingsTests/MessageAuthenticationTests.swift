@@ -18,11 +18,11 @@ import Testing
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         ),
     ])
-    func knownCodes(key: [UInt8], message: String, code: String) {
+    func knownCodesAreComputed(key: [UInt8], message: String, code: String) {
         #expect(MessageAuthentication.hmacSHA256(Array(message.utf8), key: key).hex == code)
     }
 
-    @Test func anEmptyMessageHasACode() {
+    @Test func emptyMessageHasCode() {
         #expect(
             MessageAuthentication.hmacSHA256([], key: Array("key".utf8)).hex
                 == "5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0")

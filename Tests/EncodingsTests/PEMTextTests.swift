@@ -15,7 +15,7 @@ import Testing
         (block("ENCRYPTED PRIVATE KEY"), 4),
         (block("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nMAA="), 4),
     ])
-    func whatAFileHolds(text: String, parts: Int) {
+    func fileContentIsRecognized(text: String, parts: Int) {
         let pem = PEMText(Array(text.utf8))
         let found =
             (pem.holdsCertificate ? 1 : 0) + (pem.holdsPlainKey ? 2 : 0) + (pem.holdsEncryptedKey ? 4 : 0)
@@ -23,7 +23,7 @@ import Testing
         #expect(!pem.looksLikeDER)
     }
 
-    @Test func bytesThatMayBeDER() {
+    @Test func possibleDERIsRecognized() {
         #expect(PEMText([0x30, 0x82, 0x01, 0xFF]).looksLikeDER)
     }
 }

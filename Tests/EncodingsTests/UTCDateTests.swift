@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct UTCDateTests {
     /// 400 years and some, against the C library.
-    @Test func daysAreThoseOfTheSystem() {
+    @Test func daysMatchTheSystem() {
         for day in stride(from: -800_000, through: 800_000, by: 97) {
             var seconds = day * 86_400 + 3661
             var parts = tm()
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [(2026, 2, 29), (2100, 2, 29), (2026, 4, 31), (2026, 13, 1), (2026, 0, 1), (2026, 1, 0)])
-    func daysThatDoNotExistAreNil(year: Int, month: Int, day: Int) {
+    func nonexistentDaysAreNil(year: Int, month: Int, day: Int) {
         #expect(CalendarDay(year: year, month: month, day: day) == nil)
     }
 
@@ -36,7 +36,7 @@ import Testing
             ("2026-11-20T10:00:00.Z", nil, nil), ("2026-11-20T24:00:00Z", nil, nil), ("2026-02-29T00:00:00Z", nil, nil),
             ("2026-11-20T10:00:00Zx", nil, nil), ("", nil, nil), ("2026", nil, nil),
         ] as [(String, String?, String?)])
-    func bothFormsAreReadAsTheyAreDefined(text: String, rfc3339: String?, ecmaScript: String?) {
+    func bothFormsAreReadAsSpecified(text: String, rfc3339: String?, ecmaScript: String?) {
         #expect(UTCDate(rfc3339: text)?.text == rfc3339)
         #expect(UTCDate(ecmaScript: Array(text.utf8))?.text == ecmaScript)
     }
@@ -50,14 +50,14 @@ import Testing
     }
 
     @Test(arguments: [8_640_000_000_000_001, .min, .max])
-    func timesBeyondTheRangeAreNil(milliseconds: Int) {
+    func timesOutOfRangeAreNil(milliseconds: Int) {
         #expect(UTCDate(milliseconds: milliseconds) == nil)
     }
 
     @Test(arguments: [
         (1_795_256_475, "2026-11-21T10:21:15Z"), (Int.min, "0000-01-01T00:00:00Z"), (Int.max, "9999-12-31T23:59:59Z"),
     ])
-    func timestampsHaveFourDigitsForTheYear(seconds: Int, text: String) {
+    func timestampsHaveFourDigitYears(seconds: Int, text: String) {
         #expect(Timestamp.text(seconds) == text)
     }
 }

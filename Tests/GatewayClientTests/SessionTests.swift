@@ -37,7 +37,7 @@ import Testing
         #expect(logins.count == 1)
     }
 
-    /// An expired cookie would be one of nobody, and nobody may well read a public database.
+    /// With an expired cookie, a request is anonymous, and anonymous users may read a public database.
     @Test func couchDBSessionIsRenewedBeforeExpiry() async throws {
         let start = ContinuousClock.now
         let elapsed = Monitor<Duration>(.zero)

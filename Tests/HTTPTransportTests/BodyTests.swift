@@ -35,9 +35,9 @@ import Testing
         return HTTPClient(configuration: configuration)
     }
 
-    /// Reads `body` to its end, checks each byte and returns how many there were.
+    /// Reads `body` to its end, checks each byte and returns the number of bytes.
     ///
-    /// - Parameter pace: Called after each part with how many bytes were read.
+    /// - Parameter pace: Called after each part with the number of bytes read.
     private func readAll(_ body: HTTPBody, pace: (Int) async throws -> Void = { _ in }) async throws -> Int {
         let pattern = BytePattern()
         var place = 0
@@ -67,7 +67,7 @@ import Testing
         let server = try Self.largeBody(chunked: chunked, size: size)
         let client = Self.client(highWaterMark: highWaterMark)
         let response = try await client.send(Self.request(server, gathers: chunked))
-        // Asks again only once as much as may wait for it has come, so that the transfer is paused again and again.
+        // Reads again only when the buffer is full, so that the transfer is paused repeatedly.
         let all = try await readAll(response.body) { read in
             let most = min(read + highWaterMark, size)
             while response.body.received < most { try await Task.sleep(for: .milliseconds(1)) }
@@ -75,11 +75,11 @@ import Testing
         #expect(all == size)
     }
 
-    @Test func atMostTheHighWaterMarkWaitsForAReaderThatStaysAway() async throws {
+    @Test func atMostHighWaterMarkIsBufferedForAbsentReader() async throws {
         let server = try Self.largeBody(chunked: false)
         let client = Self.client(highWaterMark: 100_000)
         let response = try await client.send(HTTPRequest(url: server.url()))
-        // Another body through the same loop: the first one is paused by then and must not stand in its way.
+        // Another body through the same loop: the paused first one must not block it.
         let second = try await client.send(HTTPRequest(url: server.url()))
         #expect(try await readAll(second.body) == Self.size)
         #expect(response.body.received < 100_000 + 16 << 10)
@@ -87,7 +87,7 @@ import Testing
         #expect(first.count < 100_000 + 16 << 10)
     }
 
-    @Test func answerInSingleBytesIsPutTogether() async throws {
+    @Test func answerInSingleBytesIsAssembled() async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 if request.target == "/chunked" {
@@ -106,8 +106,8 @@ import Testing
         #expect(server.accepted.count == 1)
     }
 
-    /// Gateways send each row of a feed in a piece of its own.
-    @Test func manySmallPiecesWakeTheirReaderSeldom() async throws {
+    /// Gateways send each row of a feed as a separate piece.
+    @Test func manySmallPiecesRarelyWakeReader() async throws {
         let pieces = 5000
         let server = try TestServer { connection in
             _ = try connection.readRequest()
@@ -131,7 +131,7 @@ import Testing
             "Content-Length: 100\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
             "Transfer-Encoding: chunked\r\n\r\n64\r\nhello",
         ], [false, true])
-    func cutBodyGivesWhatCameAndThenTheError(rest: String, gathers: Bool) async throws {
+    func truncatedBodyGivesReceivedBytesThenError(rest: String, gathers: Bool) async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\n\(rest)")
@@ -148,7 +148,7 @@ import Testing
         await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await response.body.next() }
     }
 
-    @Test func resetInTheBodyIsAClosedConnection() async throws {
+    @Test func resetInBodyIsClosedConnection() async throws {
         let isRead = EventCounter()
         let server = try TestServer { connection in
             _ = try connection.readRequest()
@@ -162,7 +162,7 @@ import Testing
         await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await response.body.next() }
     }
 
-    @Test func bodyWithoutLengthEndsWithTheConnection() async throws {
+    @Test func bodyWithoutLengthEndsWithConnection() async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.0 200 OK\r\n\r\nall of it")
@@ -170,7 +170,7 @@ import Testing
         #expect(try await HTTPClient().send(HTTPRequest(url: server.url())).text() == "all of it")
     }
 
-    @Test(arguments: [false, true]) func partsArriveWhileTheServerStillHoldsTheRest(gathers: Bool) async throws {
+    @Test(arguments: [false, true]) func partsArriveBeforeServerSendsTheRest(gathers: Bool) async throws {
         let isRead = EventCounter()
         let server = try TestServer { connection in
             _ = try connection.readRequest()
@@ -190,14 +190,14 @@ import Testing
         #expect(try await response.body.next() == nil)
     }
 
-    @Test func collectStopsAtItsLimitAndClosesTheConnection() async throws {
+    @Test func collectStopsAtLimitAndClosesConnection() async throws {
         let server = try Self.largeBody(chunked: true)
         let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
         await #expect(throws: HTTPTransportError(.tooLarge, "")) { try await response.body.collect(upTo: 1000) }
         await server.closed.wait(for: 1)
     }
 
-    @Test func bodyOutlivesTheVariableOfItsClient() async throws {
+    @Test func bodyKeepsItsClientAlive() async throws {
         let server = try Self.largeBody(chunked: false)
         let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
         #expect(try await readAll(response.body) == Self.size)

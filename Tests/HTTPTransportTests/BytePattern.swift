@@ -1,9 +1,9 @@
 import Glibc
 
-/// Bytes that tell where they belong: a block of a prime length, over and over.
+/// Bytes that identify their position: a repeated block of a prime length.
 struct BytePattern: Sendable {
     private static let length = 65_521
-    /// Twice the block, so that a block's worth can be taken from any place.
+    /// Twice the block, so that a whole block can be taken from any position.
     private let doubled: [UInt8]
 
     init() {
@@ -23,7 +23,7 @@ struct BytePattern: Sendable {
         return Array(all[..<count])
     }
 
-    /// Whether `bytes` are those at `place`.
+    /// Whether `bytes` are the bytes at `place`.
     func matches(_ bytes: [UInt8], at place: Int) -> Bool {
         var checked = 0
         while checked < bytes.count {

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPTransport
 
 @Suite(.limitedParallelism) struct CancellationTests {
-    /// Reads a request, says so, and holds the answer back until the client is gone.
+    /// Reads a request, signals that, and delays the answer until the client has disconnected.
     private static func silent(_ begin: String = "", asked: EventCounter) throws -> TestServer {
         try TestServer { connection in
             _ = try connection.readRequest()
@@ -16,7 +16,7 @@ import Testing
 
     private static let beginOfBody = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"
 
-    @Test func beforeTheHead() async throws {
+    @Test func cancellationBeforeHeadEndsRequest() async throws {
         let asked = EventCounter()
         let server = try Self.silent(asked: asked)
         let client = HTTPClient()
@@ -27,7 +27,7 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
-    @Test func beforeSending() async throws {
+    @Test func cancelledTaskSendsNothing() async throws {
         let client = HTTPClient()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -36,7 +36,7 @@ import Testing
         await #expect(throws: HTTPTransportError(.cancelled, "")) { try await task.value }
     }
 
-    @Test func inTheBody() async throws {
+    @Test func cancellationInBodyEndsTransfer() async throws {
         let (asked, read) = (EventCounter(), EventCounter())
         let server = try Self.silent(Self.beginOfBody, asked: asked)
         let client = HTTPClient()
@@ -50,7 +50,7 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
-    @Test func bodyReadByACancelledTask() async throws {
+    @Test func cancelledTaskCannotReadBody() async throws {
         let asked = EventCounter()
         let server = try Self.silent(Self.beginOfBody, asked: asked)
         let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
@@ -62,7 +62,7 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
-    @Test func droppingTheBodyClosesTheConnection() async throws {
+    @Test func droppingBodyClosesConnection() async throws {
         let asked = EventCounter()
         let server = try Self.silent(Self.beginOfBody, asked: asked)
         let client = HTTPClient()
@@ -73,7 +73,7 @@ import Testing
         await server.closed.wait(for: 2)
     }
 
-    @Test func droppingAPausedBodyClosesTheConnection() async throws {
+    @Test func droppingPausedBodyClosesConnection() async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\n\r\n")
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// A child process that had inherited the socket would keep the connection open.
-    @Test func aProgramStartedMeanwhileKeepsNoConnectionOpen() async throws {
+    @Test func childProcessKeepsNoConnectionOpen() async throws {
         let asked = EventCounter()
         let server = try Self.silent(asked: asked)
         let client = HTTPClient()
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func twoHundredAtATime(inTheBody: Bool) async throws {
+    func twoHundredRequestsAreCancelledTogether(inTheBody: Bool) async throws {
         let (asked, read) = (EventCounter(), EventCounter())
         let server = try Self.silent(inTheBody ? Self.beginOfBody : "", asked: asked)
         let client = HTTPClient()
@@ -120,7 +120,7 @@ import Testing
         await server.closed.wait(for: 200)
     }
 
-    @Test func atAnyMoment() async throws {
+    @Test func cancellationWorksAtAnyMoment() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in try connection.answer(body: String(repeating: "x", count: 100_000)) }
         }
@@ -134,11 +134,11 @@ import Testing
             case .failure(let error): #expect((error as? HTTPTransportError)?.code == .cancelled)
             }
         }
-        // Nothing of it stands in the way of what comes next.
+        // The cancelled request must not affect later ones.
         #expect(try await client.send(HTTPRequest(url: server.url())).body.collect(upTo: 1 << 20).count == 100_000)
     }
 
-    @Test func shutdownEndsWhatIsUnderWay() async throws {
+    @Test func shutdownEndsRequestsInFlight() async throws {
         let asked = EventCounter()
         let server = try Self.silent(asked: asked)
         let client = HTTPClient()
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func theThreadEndsWithTheLastReference() async throws {
+    @Test func threadEndsWithLastReference() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in try connection.answer(body: "x") }
         }
@@ -180,7 +180,7 @@ import Testing
             engine = client.engine
             #expect(try await client.send(HTTPRequest(url: server.url())).text() == "x")
         }
-        // The kept connection is closed by the thread as its last act.
+        // The thread closes the kept connection as its last action.
         await server.closed.wait(for: 1)
         while engine != nil { await Task.yield() }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-/// What a request may learn of its connection.
+/// The report on a request's connection.
 @Suite(.limitedParallelism) struct ConnectionReportTests {
     private func report(
         _ url: String, asks: Bool = true, isInsecure: Bool = false
@@ -18,7 +18,7 @@ import Testing
         return response.connection
     }
 
-    @Test func aPlainConnection() async throws {
+    @Test func plainConnectionIsReported() async throws {
         let server = try TestServer { connection in try connection.serve { _ in try connection.answer() } }
         let found = try #require(try await report(server.url()))
         #expect(found.address == "127.0.0.1" && found.port == server.port)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
-    func certificatesAreSeenWithoutTrust() async throws {
+    func untrustedCertificatesAreReported() async throws {
         let server = try SecureTestServer(
             TestCertificate(for: "IP:127.0.0.2,DNS:gateway.example", isExpired: true))
         let found = try #require(try await report("https://127.0.0.1:\(server.port)/", isInsecure: true))
@@ -38,7 +38,7 @@ import Testing
         #expect(own.validFrom == 1_577_836_800 && own.expires == 1_609_459_200)
     }
 
-    @Test func whatACertificateSays() {
+    @Test func certificateFieldsAreRead() {
         let certificate = HTTPCertificate(fields: [
             "Subject:CN = a:b", "Issuer:O = x, CN = y", "X509v3 Subject Alternative Name:DNS:*.a.example, URI:x:y",
             "Start date:Nov  6 08:49:37 1994 GMT", "Expire date:in a hundred years",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-/// Each wrapper of `shim.h` called once: what it sets can be seen in what libcurl answers.
+/// Each wrapper of `shim.h` is called once; libcurl's results show its effect.
 @Suite struct CurlShimTests {
     @Test func easyOptions() throws {
         let client = HTTPClient()  // has called curl_global_init
@@ -22,7 +22,7 @@ import Testing
         withExtendedLifetime(client) {}
     }
 
-    @Test func privatePointerComesBack() throws {
+    @Test func privatePointerIsReturned() throws {
         let easy = try #require(curl_easy_init())
         defer { curl_easy_cleanup(easy) }
         let mark = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)

@@ -15,7 +15,7 @@ import Testing
 
     private static let beginOfBody = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"
 
-    @Test func deadlinePassesBeforeTheHead() async throws {
+    @Test func deadlinePassesBeforeHead() async throws {
         let server = try Self.silent()
         let start = ContinuousClock.now
         await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) {
@@ -25,7 +25,7 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
-    @Test func deadlineCoversTheBody() async throws {
+    @Test func deadlineCoversBody() async throws {
         let server = try Self.silent(Self.beginOfBody)
         let request = HTTPRequest(url: server.url(), deadline: .seconds(4), idleTimeout: .seconds(60))
         let response = try await HTTPClient().send(request)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["", beginOfBody])
-    func silenceEndsTheTransfer(begin: String) async throws {
+    func silenceEndsTransfer(begin: String) async throws {
         let server = try Self.silent(begin)
         let request = HTTPRequest(url: server.url(), deadline: .seconds(60), idleTimeout: .milliseconds(100))
         await #expect(throws: HTTPTransportError(.timedOut(.idle), "")) {
@@ -45,12 +45,12 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
-    @Test func eachByteBeginsTheWaitAnew() async throws {
+    @Test func eachByteRestartsIdleTimeout() async throws {
         let start = ContinuousClock.now
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\n\r\n")
-            // Well beyond the idle timeout in all, never near it at a time.
+            // The total far exceeds the idle timeout, but no single pause comes near it.
             while ContinuousClock.now - start < .seconds(6) {
                 try connection.write("x")
                 usleep(20_000)
@@ -61,8 +61,8 @@ import Testing
         #expect(try await body.collect(upTo: 1000).isEmpty == false)
     }
 
-    @Test func aReaderThatTakesItsTimeIsNoSilence() async throws {
-        // Made beforehand: on a busy machine that alone can take longer than the idle timeout.
+    @Test func slowReaderIsNotSilence() async throws {
+        // Created beforehand: on a busy machine, that alone can take longer than the idle timeout.
         let bytes = [UInt8](repeating: 7, count: 20_000_000)
         let server = try TestServer { connection in
             _ = try connection.readRequest()
@@ -73,7 +73,7 @@ import Testing
         let client = HTTPClient()
         let response = try await client.send(HTTPRequest(url: server.url(), idleTimeout: .seconds(4)))
         #expect(try await response.body.next() != nil)
-        // Something else takes longer than the idle timeout, and the body is still there afterwards.
+        // The reader pauses for longer than the idle timeout, and the body is still available afterwards.
         let silent = try Self.silent()
         await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) {
             try await client.send(HTTPRequest(url: silent.url(), deadline: .seconds(6)))
@@ -84,8 +84,8 @@ import Testing
         #expect(response.body.received == 20_000_000)
     }
 
-    /// All of the body is in the kernel's buffers at once; from there it goes slowly.
-    @Test func anUploadThatIsReadSlowlyIsNoSilence() async throws {
+    /// The whole body is in the kernel's buffers immediately, and then leaves slowly.
+    @Test func slowlyReadUploadIsNotSilence() async throws {
         let start = ContinuousClock.now
         let server = try TestServer { connection in
             _ = try connection.readHead()
@@ -99,7 +99,7 @@ import Testing
         await #expect(throws: HTTPTransportError(.connectionClosed, "")) { try await HTTPClient().send(request) }
     }
 
-    @Test func anUploadThatNobodyReadsIsLeft() async throws {
+    @Test func unreadUploadTimesOut() async throws {
         let over = EventCounter()
         let server = try TestServer { connection in
             _ = try connection.readHead()
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.milliseconds(50), .seconds(3600)])
-    func aDeadlineCanBeMovedWhileTheBodyComes(later: Duration) async throws {
+    func deadlineCanBeExtendedDuringBody(later: Duration) async throws {
         let server = try Self.silent(Self.beginOfBody)
         let client = HTTPClient()
         let before: Duration = later < .seconds(1) ? .seconds(3600) : .seconds(4)
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func connectTimeoutIsReported() async throws {
-        // A listener whose queue is full lets nobody in.
+        // A listener with a full queue does not accept connections.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
         var address = sockaddr_in()
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func aWaitingLongpollLetsTheThreadSleep() async throws {
+    @Test func waitingLongpollLetsThreadSleep() async throws {
         let server = try Self.silent()
         let client = HTTPClient()
         let tasks = (0..<50).map { _ in
@@ -174,7 +174,7 @@ import Testing
         for task in tasks {
             await #expect(throws: HTTPTransportError(.timedOut(.exchange), "")) { try await task.value }
         }
-        // Fifty transfers are ended in it; a loop that spins would have turned some hundred thousand times.
+        // Fifty transfers end in this time; a busy loop would have made several hundred thousand rounds.
         #expect(await client.engine.turns - before < 1000)
     }
 }

@@ -13,7 +13,7 @@ import Testing
         return HTTPClient(configuration: configuration)
     }
 
-    @Test func eachExchangeIsRecordedWithoutItsSecrets() async throws {
+    @Test func exchangesAreRecordedWithoutSecrets() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in try connection.answer(201, body: "done") }
         }
@@ -31,7 +31,7 @@ import Testing
         #expect(!"\(record)".contains("hunter2") && !"\(record)".contains("secret"))
     }
 
-    @Test func oneThatFailsIsRecordedWithItsReason() async throws {
+    @Test func failedExchangeIsRecordedWithReason() async throws {
         let server = try TestServer { connection in _ = try connection.readRequest() }
         let client = client
         await #expect(throws: HTTPTransportError.self) { try await client.send(HTTPRequest(url: server.url())) }

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPTransport
 
 @Suite(.limitedParallelism) struct ExchangeTests {
-    /// Answers with what it was asked: method, target and body.
+    /// Answers with the request's method, target and body.
     private static func echo() throws -> TestServer {
         try TestServer { connection in
             try connection.serve { request in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func aKeptConnectionIsUsedAgain() async throws {
+    @Test func keptConnectionIsReused() async throws {
         let server = try Self.echo()
         let client = HTTPClient()
         for round in 0..<50 {
@@ -24,7 +24,7 @@ import Testing
         #expect(server.accepted.count == 1)
     }
 
-    @Test func manyRequestsAtATimeAllComeBack() async throws {
+    @Test func manyConcurrentRequestsAreAnswered() async throws {
         let server = try Self.echo()
         let client = HTTPClient()
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -65,7 +65,7 @@ import Testing
         #expect(server.accepted.count == 1)
     }
 
-    @Test func requestHeaderIsWhatWasAskedFor() async throws {
+    @Test func requestHeaderIsSentAsGiven() async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 let lines = request.headers.map { "\($0.name)=\($0.value)" }
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [("POST", "0"), ("PUT", "0"), ("GET", ""), ("DELETE", "")])
-    func lengthIsSentWhereABodyIsExpected(method: String, length: String) async throws {
+    func contentLengthIsSentIfBodyIsExpected(method: String, length: String) async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 try connection.answer(body: request.values(of: "content-length").joined(separator: "|"))
@@ -119,10 +119,10 @@ import Testing
         #expect(server.accepted.count == 1)
     }
 
-    @Test func uploadIsSentAgainWhenTheKeptConnectionWasClosed() async throws {
+    @Test func uploadIsRepeatedIfKeptConnectionWasClosed() async throws {
         let served = EventCounter()
         let server = try TestServer { connection in
-            // One answer per connection, closed without a word once the next request has begun.
+            // One answer per connection; the connection is closed without an answer to the next request.
             guard let request = try connection.readRequest() else { return }
             try connection.answer(body: request.text)
             served.increment()
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: [("HEAD", 200, 11), ("GET", 204, 0), ("GET", 304, 11), ("HEAD", 404, 3)])
-    func answersWithoutBodyEndAtOnce(method: String, status: Int, length: Int) async throws {
+    func answersWithoutBodyEndImmediately(method: String, status: Int, length: Int) async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in
                 let promise = length > 0 ? "Content-Length: \(length)\r\n" : ""
@@ -171,7 +171,7 @@ import Testing
         #expect(try await response.text() == "made")
     }
 
-    @Test func smallAnswersAreFineOnTheClientsOwnExecutor() async throws {
+    @Test func smallAnswersWorkOnClientExecutor() async throws {
         let server = try Self.echo()
         let client = HTTPClient()
         try await withTaskExecutorPreference(client.executor) {

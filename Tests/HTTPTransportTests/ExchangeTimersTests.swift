@@ -18,7 +18,7 @@ import Testing
         #expect(timers.due == start + .seconds(90))
     }
 
-    @Test func aPausedTransferHasTime() {
+    @Test func pausedTransferDoesNotTimeOut() {
         var timers = timers(sendsBody: true)
         timers.touch(at: start, isPaused: true)
         #expect(timers.due == start + .seconds(300))
@@ -26,8 +26,8 @@ import Testing
         #expect(timers.timeout(at: start + .seconds(300), acknowledged: 0) == .exchange)
     }
 
-    /// The last megabytes of a body lie in the kernel's buffer for minutes where the network is slow.
-    @Test func aSlowUploadIsNoSilenceWhileTheServerTakesSomething() {
+    /// On a slow network, the last megabytes of a body stay in the kernel's buffer for minutes.
+    @Test func acknowledgedSlowUploadIsNotSilence() {
         var timers = ExchangeTimers(deadline: nil, idleTimeout: .seconds(50), sendsBody: true, now: start)
         var acknowledged = 0
         var now = start
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 1000])
-    func anUploadThatNobodyTakesIsLeftInTime(acknowledged: Int?) {
+    func unacknowledgedUploadTimesOut(acknowledged: Int?) {
         var timers = timers(sendsBody: true)
         #expect(timers.due == start + .seconds(25))
         #expect(timers.timeout(at: start + .seconds(25), acknowledged: acknowledged) == nil)

@@ -4,11 +4,11 @@ import Testing
 @testable import HTTPTransport
 
 @Suite(.limitedParallelism) struct FaultTests {
-    @Test func refusedConnection() async throws {
+    @Test func refusedConnectionIsReported() async throws {
         let port = try TestServer { _ in }.port  // stopped as soon as it is let go
         let client = HTTPClient()
         var error: HTTPTransportError?
-        // The listener closes on its own thread: until then a connection may still be taken and cut.
+        // The listener closes on its own thread: until then a connection may still be accepted and cut.
         repeat {
             error = await #expect(throws: HTTPTransportError.self) {
                 try await client.send(HTTPRequest(url: "http://127.0.0.1:\(port)/"))
@@ -20,7 +20,7 @@ import Testing
         #expect(error?.port == port)
     }
 
-    @Test func nameWithoutAddress() async throws {
+    @Test func unresolvableNameIsReported() async throws {
         let error = await #expect(throws: HTTPTransportError.self) {
             try await HTTPClient().send(HTTPRequest(url: "http://nonexistent.invalid/db?secret"))
         }
@@ -32,7 +32,7 @@ import Testing
         "", "no-scheme/path", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://127.0.0.1:99999/",
         "http://127.0.0.1/a b", "http://127.0.0.1/\r\nX: y", "http://127.0.0.1/\0", "gopher://127.0.0.1/",
     ])
-    func badURL(url: String) async {
+    func badURLIsReported(url: String) async {
         await #expect(throws: HTTPTransportError(.badURL, "")) {
             try await HTTPClient().send(HTTPRequest(url: url))
         }
@@ -43,7 +43,7 @@ import Testing
             ("GET /x", []), ("", []), ("GET", [("A b", "c")]), ("GET", [("A", "b\r\nC: d")]), ("GET", [("A:", "b")]),
             ("GET", [("", "b")]), ("GET", [("A", "b\0")]),
         ] as [(String, [(String, String)])])
-    func requestThatBreaksOutOfItsLine(method: String, headers: [(String, String)]) async {
+    func requestWithLineBreaksIsRefused(method: String, headers: [(String, String)]) async {
         let request = HTTPRequest(
             method: method, url: "http://127.0.0.1:1/", headers: headers.map { (name: $0.0, value: $0.1) })
         await #expect(throws: HTTPTransportError(.invalidRequest, "")) { try await HTTPClient().send(request) }
@@ -53,7 +53,7 @@ import Testing
         "SSH-2.0-OpenSSH_9.2\r\n", "<html>no status line</html>\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n",
         "HTTP/1.1 abc\r\n\r\n", "HTTP/7.0 200 OK\r\n\r\n", "\0\0\0\u{1}\r\n\r\n",
     ])
-    func noHTTPAnswer(answer: String) async throws {
+    func nonHTTPAnswerIsReported(answer: String) async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write(answer)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ["zz\r\nhello\r\n", "5\r\nhello!!\r\n", "\r\n", "fffffffffffffffffffff\r\n"])
-    func brokenChunks(chunks: String) async throws {
+    func brokenChunksAreReported(chunks: String) async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)")
@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: [
         "", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 200 OK", "HTTP/1.1 100 Continue\r\n\r\n",
     ])
-    func cutBeforeTheBody(answer: String) async throws {
+    func connectionCutBeforeBodyIsReported(answer: String) async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write(answer)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func endlessHead(oneLine: Bool) async throws {
+    func endlessHeadIsRefused(oneLine: Bool) async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\n")
@@ -103,9 +103,9 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
-    /// libcurl says "Out of memory" of each.
+    /// libcurl reports "Out of memory" for each of them.
     @Test(arguments: ["URL", "header", "credentials"])
-    func aRequestThatIsTooLongForLibcurlIsSaidToBe(part: String) async throws {
+    func requestTooLongForLibcurlIsReported(part: String) async throws {
         let long = String(repeating: "x", count: part == "URL" ? 9 << 20 : 2 << 20)
         var request = HTTPRequest(url: "http://127.0.0.1:1/")
         switch part {
@@ -119,7 +119,7 @@ import Testing
         #expect(error?.message.contains("its \(part) is too long") == true, "\(error?.message ?? "")")
     }
 
-    @Test func theLongestRequestThatIsLetThroughCanBeSent() async throws {
+    @Test func longestAcceptedRequestCanBeSent() async throws {
         let server = try TestServer { connection in
             let head = try connection.readHead()
             try connection.answer(body: "\(head?.utf8.count ?? 0)")

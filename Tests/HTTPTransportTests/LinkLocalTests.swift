@@ -15,7 +15,7 @@ import Testing
             [0x20, 0x02, 169, 254, 169, 254, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
             [0xFD, 0, 0x0E, 0xC2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54],
         ] as [[UInt8]])
-    func refused(address: [UInt8]) {
+    func linkLocalAddressesAreRefused(address: [UInt8]) {
         #expect(LinkLocal.includes(address))
     }
 
@@ -26,7 +26,7 @@ import Testing
             [0xFD, 0, 0x0E, 0xC2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x55],
             [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1],
         ] as [[UInt8]])
-    func permitted(address: [UInt8]) {
+    func otherAddressesArePermitted(address: [UInt8]) {
         #expect(!LinkLocal.includes(address))
     }
 
@@ -38,9 +38,9 @@ import Testing
         return HTTPClient(configuration: configuration)
     }
 
-    /// Numbers in other forms are addresses, too.
+    /// Numbers in other notations are also addresses.
     @Test(arguments: ["169.254.169.254", "2852039166", "0xA9FEA9FE", "[fe80::1]", "[::ffff:169.254.169.254]"])
-    func noConnectionIsTried(host: String) async {
+    func noConnectionIsAttempted(host: String) async {
         let error = await #expect(throws: HTTPTransportError.self) {
             try await Self.client().send(HTTPRequest(url: "http://\(host)/latest/meta-data/"))
         }
@@ -49,7 +49,7 @@ import Testing
         #expect(error?.message == "this host has a link-local address, which is refused")
     }
 
-    /// A gateway may be there.
+    /// A gateway may have such an address.
     @Test func otherClientsMayConnect() {
         #expect(!HTTPClientConfiguration().connections.refusesLinkLocal)
     }

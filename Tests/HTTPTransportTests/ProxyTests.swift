@@ -13,7 +13,7 @@ import Testing
         return HTTPClient(configuration: configuration)
     }
 
-    /// Says what it was asked for and what came along.
+    /// Answers with the request's target and headers.
     private static func proxy() throws -> TestServer {
         try TestServer { connection in
             try connection.serve { request in
@@ -23,14 +23,14 @@ import Testing
         }
     }
 
-    @Test func aProxyReceivesTheWholeRequest() async throws {
+    @Test func proxyReceivesWholeRequest() async throws {
         let proxy = try Self.proxy()
         let client = Self.client(http: "http://127.0.0.1:\(proxy.port)")
         let response = try await client.send(HTTPRequest(url: "http://gateway.example:4984/todo/?a=b"))
         #expect(try await response.text() == "GET http://gateway.example:4984/todo/?a=b ")
     }
 
-    @Test func itsOwnPasswordGoesToItAlone() async throws {
+    @Test func proxyPasswordIsSentOnlyToProxy() async throws {
         let proxy = try Self.proxy()
         let client = Self.client(http: "http://amy:s3cret@127.0.0.1:\(proxy.port)")
         let response = try await client.send(HTTPRequest(url: "http://gateway.example/"))
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "localhost"])
-    func thisMachineIsAskedDirectly(host: String) async throws {
+    func loopbackIsReachedDirectly(host: String) async throws {
         let (proxy, gateway) = (try Self.proxy(), try Self.proxy())
         let client = Self.client(http: "http://127.0.0.1:\(proxy.port)", exceptions: "example.org")
         let response = try await client.send(HTTPRequest(url: "http://\(host):\(gateway.port)/todo/"))
@@ -53,7 +53,7 @@ import Testing
         ("", true), ("other.invalid", true), ("gateway.invalid", false), ("invalid", false), (".invalid", false),
         ("other.invalid, gateway.invalid", false), ("*", false), ("way.invalid", true),
     ])
-    func exceptionsAreAskedDirectly(exceptions: String, isHandedOver: Bool) async throws {
+    func exceptionsAreReachedDirectly(exceptions: String, isHandedOver: Bool) async throws {
         let proxy = try Self.proxy()
         let client = Self.client(http: "127.0.0.1:\(proxy.port)", exceptions: exceptions)
         let request = HTTPRequest(url: "http://gateway.invalid/")
@@ -66,7 +66,7 @@ import Testing
         #expect(proxy.accepted.count == (isHandedOver ? 1 : 0))
     }
 
-    @Test func httpsAsksForATunnel() async throws {
+    @Test func httpsUsesTunnel() async throws {
         let asked = Monitor("")
         let proxy = try TestServer { connection in
             try connection.serve { request in
@@ -83,7 +83,7 @@ import Testing
         #expect(error?.description.contains("s3cret") == false && error?.description.contains("403") == true)
     }
 
-    @Test func aProxyThatIsNotThereIsNamedWithoutItsPassword() async throws {
+    @Test func unreachableProxyIsNamedWithoutPassword() async throws {
         let proxy = try Self.proxy()
         proxy.stop()
         for address in ["http://amy:s3cret@127.0.0.1:\(proxy.port)", "http://amy:s3cret@proxy.invalid:1"] {
@@ -103,14 +103,14 @@ import Testing
             (["http_proxy": "", "all_proxy": "a"], "a", "a", ""), ([:], nil, nil, ""),
             (["https_proxy": "b", "HTTPS_PROXY": "c", "no_proxy": "d", "NO_PROXY": "e"], nil, "b", "d"),
         ] as [([String: String], String?, String?, String)])
-    func theEnvironmentIsReadAsByCurl(
+    func environmentIsReadAsByCurl(
         environment: [String: String], http: String?, https: String?, exceptions: String
     ) {
         let proxies = HTTPProxies { environment[$0] }
         #expect(proxies.http == http && proxies.https == https && proxies.exceptions == exceptions)
     }
 
-    @Test func nothingOfAProxyIsPrinted() {
+    @Test func proxyIsNeverPrinted() {
         let proxies = HTTPProxies { $0 == "all_proxy" ? "http://amy:s3cret@proxy" : nil }
         var dumped = ""
         dump(proxies, to: &dumped)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import HTTPTransport
 
-/// What happens when the system gives a client nothing.
+/// The behaviour of a client when the system has no resources left.
 @Suite(.limitedParallelism) struct ResourceTests {
     private static let refusals: [@Sendable (inout SystemResources) -> Void] = [
         { $0.pipe = { nil } }, { $0.startThread = { _, _ in false } }, { $0.multiHandle = { nil } },
     ]
 
     @Test(arguments: 0..<3)
-    func withoutPipeThreadOrHandleEveryRequestFails(index: Int) async throws {
+    func everyRequestFailsWithoutPipeThreadOrHandle(index: Int) async throws {
         var resources = SystemResources()
         Self.refusals[index](&resources)
         weak var engine: CurlEngine?
@@ -34,7 +34,7 @@ import Testing
         #expect(engine == nil)
     }
 
-    @Test func withoutAHandleOneRequestFails() async throws {
+    @Test func requestFailsWithoutHandle() async throws {
         let server = try TestServer { connection in try connection.serve { _ in try connection.answer(body: "x") } }
         let refused = EventCounter()
         var resources = SystemResources()
@@ -49,7 +49,7 @@ import Testing
         #expect(try await client.send(HTTPRequest(url: server.url())).text() == "x")
     }
 
-    @Test func aRequestThatBeginsWhileTheClientShutsDownIsCancelled() async throws {
+    @Test func requestDuringShutdownIsCancelled() async throws {
         let shared = Monitor(HTTPClient?.none)
         var resources = SystemResources()
         resources.easyHandle = { [real = resources.easyHandle] in

@@ -15,7 +15,7 @@ import Testing
             (["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"], 37),
             (["Retry-After": "Sun Nov  6 08:49:37 1994", "Date": "x"], 37),
         ] as [([String: String], Int?)])
-    func retryAfterIsANumberOrADate(fields: [String: String], seconds: Int?) {
+    func retryAfterIsNumberOrDate(fields: [String: String], seconds: Int?) {
         let headers = HTTPHeaders(fields.map { (name: $0.key, value: $0.value) })
         #expect(headers.retryAfter(now: HTTPDate(seconds: 784_111_740)) == seconds.map { .seconds($0) })
     }

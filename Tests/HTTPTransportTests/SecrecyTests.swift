@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func credentialsThatBreakOutOfTheirFieldAreRefused() async {
+    @Test func credentialsWithLineBreaksAreRefused() async {
         let client = HTTPClient()
         let wrong: [HTTPCredentials] = [
             .basic(user: "a:b", password: "c"), .basic(user: "a", password: "b\0c"), .bearer(token: "a\r\nX: y"),
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func redirectIsReturnedAndNobodyElseIsAsked() async throws {
+    @Test func redirectIsReturnedAndNotFollowed() async throws {
         let other = try TestServer { connection in
             try connection.serve { _ in try connection.answer() }
         }

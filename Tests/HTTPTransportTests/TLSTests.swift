@@ -28,7 +28,7 @@ struct TLSTests {
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    @Test func selfSignedIsRefusedUnlessItsAuthorityIsGiven() async throws {
+    @Test func selfSignedCertificateIsRefusedUnlessTrusted() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate)
         await expect(.unknownAuthority, words: "self-signed", from: server)
@@ -49,12 +49,12 @@ struct TLSTests {
         await expect(.outOfDate, words: "expired", from: server, caFile: certificate.file)
     }
 
-    @Test func missingFileOfAuthoritiesIsSaid() async throws {
+    @Test func missingAuthorityFileIsReported() async throws {
         let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))
         await expect(.authorityFile, words: "/no/such/file", from: server, caFile: "/no/such/file")
     }
 
-    @Test func aClientShowsItsCertificate() async throws {
+    @Test func clientCertificateIsPresented() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate, client: certificate)
         await #expect(throws: HTTPTransportError.self) { try await send(to: server) { $0.isInsecure = true } }
@@ -66,7 +66,7 @@ struct TLSTests {
         #expect(status == 200)
     }
 
-    @Test func aMissingCertificateOfTheClientIsSaid() async throws {
+    @Test func missingClientCertificateIsReported() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate)
         let error = await #expect(throws: HTTPTransportError.self) {
@@ -76,7 +76,7 @@ struct TLSTests {
         #expect(error?.isRetryable == false)
     }
 
-    @Test func plainServerIsNoSecureOne() async throws {
+    @Test func plainServerFailsTLS() async throws {
         let server = try TestServer { connection in
             _ = try connection.read(1)
             try connection.write("HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -87,7 +87,7 @@ struct TLSTests {
         #expect(error?.code == .tlsFailed(.notTLS))
     }
 
-    /// A write to a connection whose other side is gone raises SIGPIPE in TLS, which would end the process.
+    /// In TLS, a write to a closed connection raises SIGPIPE, which would end the process.
     @Test func serverKilledDuringAnUploadRaisesNoSignal() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate, answers: false)

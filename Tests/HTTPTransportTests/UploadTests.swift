@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPTransport
 
-/// Bodies that are made while they are sent.
+/// Bodies that are produced while they are sent.
 @Suite(.limitedParallelism) struct UploadTests {
     private struct SourceError: Error {}
 
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aSourceThatTakesItsTimeIsWaitedFor() async throws {
+    @Test func slowSourceIsAwaited() async throws {
         let server = try Self.checking()
         let parts = Monitor(BytePattern().bytes(50))
         let source = HTTPBodySource(count: 50) {
@@ -64,7 +64,7 @@ import Testing
         #expect(try await HTTPClient().send(request).text() == "true 50")
     }
 
-    @Test func aSlowSourceIsNoSilenceOfTheServers() async throws {
+    @Test func slowSourceIsNotServerSilence() async throws {
         let server = try Self.checking()
         let silent = try TestServer { connection in connection.waitForClose() }
         let client = HTTPClient()
@@ -83,9 +83,9 @@ import Testing
         #expect(try await client.send(request).text() == "true 2")
     }
 
-    /// The parts are asked for as the server takes them.
-    @Test func aServerThatDoesNotReadHoldsTheSourceBack() async throws {
-        // A multiple of the pattern's length, so that each part is the same.
+    /// The parts are requested at the speed of the server.
+    @Test func unreadUploadHoldsSourceBack() async throws {
+        // A multiple of the pattern's length, so that all parts are equal.
         let part = BytePattern().bytes(16 * 65_521)
         let count = 40 * part.count
         let continues = EventCounter()
@@ -102,7 +102,7 @@ import Testing
         }
         let request = Self.put(source, to: server)
         let task = Task { try await HTTPClient().send(request).status }
-        // Another transfer from start to end: the first is stuck by then.
+        // Another complete transfer: the first one is blocked by then.
         let other = try Self.checking()
         for _ in 0..<20 { _ = try await HTTPClient().send(HTTPRequest(url: other.url())).text() }
         #expect(asked.count < 30)
@@ -116,7 +116,7 @@ import Testing
         ([5, 1], 5, "longer than the 5"), ([1], 0, "longer than the 0"), ([100_000, 100_000], 150_000, "longer"),
         ([5, 0, 0, 1], 5, "longer than the 5"),
     ])
-    func aSourceOfAnotherLengthIsNotSentWhole(sizes: [Int], promise: Int, reason: String) async throws {
+    func sourceWithWrongLengthIsNotSentCompletely(sizes: [Int], promise: Int, reason: String) async throws {
         let received = EventCounter()
         let server = try TestServer { connection in
             guard let request = try connection.readRequest() else { return }
@@ -133,7 +133,7 @@ import Testing
         #expect(received.count == 0)
     }
 
-    @Test func aSourceThatFailsEndsTheRequest() async throws {
+    @Test func failingSourceEndsRequest() async throws {
         let server = try TestServer { connection in connection.waitForClose() }
         let calls = EventCounter()
         let source = HTTPBodySource(count: 10) {
@@ -148,10 +148,10 @@ import Testing
         #expect(error?.message.contains("SourceError") == true)
     }
 
-    /// Met while the transfer waits for bytes, and while it has more than the server takes. The rest of the refusal comes
-    /// after the source was asked to stop.
+    /// The refusal arrives while the transfer waits for bytes, or while the server does not take more. The rest of the
+    /// refusal arrives after the source was told to stop.
     @Test(arguments: [1, Int.max])
-    func aRefusalBeforeTheEndStopsTheSourceAndIsReadWhole(parts: Int) async throws {
+    func earlyRefusalStopsSourceAndIsReadCompletely(parts: Int) async throws {
         let stopped = EventCounter()
         let server = try TestServer { connection in
             _ = try connection.readHead()
@@ -190,7 +190,7 @@ import Testing
         let request = Self.put(source, to: server)
         let task = Task { try await HTTPClient().send(request) }
         await asked.wait(for: 2)
-        // The source is asked ahead of the connection, and without one there is none to be closed.
+        // The source is read ahead of the connection; without a connection there is none to close.
         await server.accepted.wait(for: 1)
         task.cancel()
         await #expect(throws: HTTPTransportError(.cancelled, "")) { try await task.value }
@@ -198,7 +198,7 @@ import Testing
         await server.closed.wait(for: 1)
     }
 
-    @Test func theDeadlineHoldsForTheSourceToo() async throws {
+    @Test func deadlineAppliesToSource() async throws {
         let server = try TestServer { connection in
             _ = try connection.readHead()
             connection.waitForClose()
@@ -213,7 +213,7 @@ import Testing
         #expect(error?.code == .timedOut(.exchange))
     }
 
-    @Test func shutdownEndsAnUpload() async throws {
+    @Test func shutdownEndsUpload() async throws {
         let server = try TestServer { connection in connection.waitForClose() }
         let client = HTTPClient()
         let asked = EventCounter()
@@ -230,7 +230,7 @@ import Testing
         await #expect(throws: HTTPTransportError(.cancelled, "")) { try await task.value }
     }
 
-    @Test func aNegativeLengthIsNotSent() async throws {
+    @Test func negativeLengthIsRefused() async throws {
         let server = try Self.checking()
         let error = await #expect(throws: HTTPTransportError.self) {
             try await HTTPClient().send(Self.put(Self.source([], promise: -1), to: server))

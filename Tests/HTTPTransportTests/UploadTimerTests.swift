@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-/// How fast the body of a request left.
+/// Measures how fast the body of a request was sent.
 @Suite(.limitedParallelism) struct UploadTimerTests {
     private static func request(_ server: TestServer, bytes: Int, measures: Bool = true) -> HTTPRequest {
         var request = HTTPRequest(
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [(1, false), (65_535, false), (65_536, true), (3_000_000, true)])
-    func aLongUploadIsMeasuredIfTheRequestAsksForIt(bytes: Int, isMeasured: Bool) async throws {
+    func longUploadIsMeasuredOnRequest(bytes: Int, isMeasured: Bool) async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 #expect(request.body.count == bytes)
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// A buffer of 40,000 bytes, then 10,000 bytes per second.
-    @Test func onlyTheSecondHalfCounts() throws {
+    @Test func onlySecondHalfIsMeasured() throws {
         var timer = try #require(UploadTimer(byteCount: 100_000))
         let start = ContinuousClock.now
         #expect(UploadTimer(byteCount: 65_535) == nil && timer.pieceSize == 16_384)
@@ -51,11 +51,11 @@ import Testing
                 timer.didRead(count)
                 given += count
             }
-            // Six pieces are full: four of them are the first half.
+            // Six pieces are full; four of them are the first half.
             let upload = try #require(timer.answered(at: start + .seconds(9)))
             #expect(upload.measured == 2 * 16_384 && upload.answered == .seconds(9))
             #expect(abs(upload.sending / .seconds(1) - 3.2768) < 0.001)
-            // A new attempt begins again.
+            // A new attempt starts over.
             timer.willRead(isAtStart: true, at: start)
         }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPTransport
 
-/// The parts that decide without a socket.
+/// The parts that work without a socket.
 @Suite struct ValueTests {
     private func append(_ lines: [String], to parser: inout HeadParser) -> HeadParser.Progress {
         var progress = HeadParser.Progress.more
@@ -12,7 +12,7 @@ import Testing
         return progress
     }
 
-    @Test func headersAreFoundWhateverTheirCase() {
+    @Test func headersAreFoundInAnyCase() {
         let headers = HTTPHeaders([("Set-Cookie", "a=1"), ("ETag", "\"x\""), ("set-cookie", " b=2 ")])
         #expect(headers["etag"] == "\"x\"")
         #expect(headers["SET-COOKIE"] == "a=1")
@@ -33,7 +33,7 @@ import Testing
         #expect(parser.headers["Trailer"] == nil)
     }
 
-    @Test func headBeyondItsLimitIsRefused() {
+    @Test func headAboveLimitIsRefused() {
         var parser = HeadParser(limit: 20)
         #expect(append(["HTTP/1.1 200 OK", "A: 12345678901234567890"], to: &parser) == .tooLarge)
     }
@@ -56,7 +56,7 @@ import Testing
         #expect(isBeyond == [false, false])
     }
 
-    @Test func flowPausesAtHighWaterAndGoesOnAfterTheReader() throws {
+    @Test func flowPausesAtHighWaterMarkAndContinuesAfterReader() throws {
         var flow = BodyFlow(highWaterMark: 4)
         let bytes: [UInt8] = [1, 2, 3]
         let took = (0..<3).map { _ in bytes.withUnsafeBytes { flow.append($0) } }
@@ -69,13 +69,13 @@ import Testing
         #expect(flow.received == 6)
     }
 
-    @Test func flowGivesTheBytesBeforeACutButNoneAfterGivingUp() throws {
+    @Test func flowGivesBytesBeforeCutButNoneAfterCancellation() throws {
         let bytes: [UInt8] = [1]
         for (code, isKept) in [(HTTPTransportError.Code.connectionClosed, true), (.cancelled, false)] {
             var flow = BodyFlow(highWaterMark: 4)
             _ = bytes.withUnsafeBytes { flow.append($0) }
-            let handOver = flow.finish(.failure(HTTPTransportError(code, "")))
-            #expect(handOver.map { _ in true } == nil)
+            let delivery = flow.finish(.failure(HTTPTransportError(code, "")))
+            #expect(delivery.map { _ in true } == nil)
             if isKept {
                 guard case .part(let part, _) = flow.arrive() else { throw TestError("nothing to read") }
                 #expect(try part.get() == bytes)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func timersTellTheNearestDeadline() {
+    @Test func timersGiveNearestDeadline() {
         let start = ContinuousClock.now
         var timers = ExchangeTimers(deadline: .seconds(10), idleTimeout: .seconds(3), now: start)
         #expect(timers.due == start + .seconds(3))

@@ -3,14 +3,14 @@ import Testing
 @testable import Monitoring
 
 @Suite struct EventStreamTests {
-    @Test func aPageThatDoesNotReadGetsTheNewestEventLater() async throws {
+    @Test func slowPageGetsNewestEventLater() async throws {
         let stream = EventStream()
         var events = try #require(stream.listen()).makeAsyncIterator()
         for number in UInt8(1)...9 { stream.send([number]) }
         #expect(await events.next() == [9])
     }
 
-    @Test func aPageThatIsClosedIsForgotten() async {
+    @Test func closedPageIsRemoved() async {
         let stream = EventStream()
         let reading = Task { [events = stream.listen()] in for await _ in events! {} }
         #expect(stream.hasListeners)
@@ -27,7 +27,7 @@ import Testing
         withExtendedLifetime(open) {}
     }
 
-    @Test func theEndOfTheServerEndsThePages() async throws {
+    @Test func serverEndClosesPages() async throws {
         let stream = EventStream()
         var events = try #require(stream.listen()).makeAsyncIterator()
         stream.end()
@@ -35,7 +35,7 @@ import Testing
         #expect(stream.listen() == nil)
     }
 
-    @Test func anEventIsOneLineOfData() {
+    @Test func eventIsOneLineOfData() {
         let event = EventStream.event("status", Array(#"{"a":1}"#.utf8))
         #expect(String(decoding: event, as: UTF8.self) == "event: status\ndata: {\"a\":1}\n\n")
     }

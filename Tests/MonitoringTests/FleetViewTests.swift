@@ -7,7 +7,7 @@ import Testing
 
 @testable import Monitoring
 
-/// A bot that is one of a fleet, as it is watched.
+/// Monitoring of a bot that belongs to a fleet.
 @Suite struct FleetViewTests {
     private static let members = [
         FleetView.Member(
@@ -23,19 +23,19 @@ import Testing
         return view
     }
 
-    private static var standing: FleetView.Standing {
-        var standing = FleetView.Standing()
-        standing.members = members
-        standing.partitions = 8
-        standing.ownBacklog = [0: 5, 7: 0]
-        (standing.backlog, standing.oldestAge, standing.parked) = (12, 3.5, 4)
-        (standing.dead, standing.takeovers, standing.fencedCommits) = (1, 6, 9)
-        return standing
+    private static var engineReport: FleetView.EngineReport {
+        var engineReport = FleetView.EngineReport()
+        engineReport.members = members
+        engineReport.partitions = 8
+        engineReport.ownBacklog = [0: 5, 7: 0]
+        (engineReport.backlog, engineReport.oldestAge, engineReport.parked) = (12, 3.5, 4)
+        (engineReport.dead, engineReport.takeovers, engineReport.fencedCommits) = (1, 6, 9)
+        return engineReport
     }
 
-    /// A bot whose engine answers with what is in `standing`.
+    /// A bot whose engine answers with the content of `engineReport`.
     private func bot(
-        _ process: MonitoredProcess, _ standing: Locked<FleetView.Standing?>, asked: Locked<Int> = Locked(0)
+        _ process: MonitoredProcess, _ engineReport: Locked<FleetView.EngineReport?>, asked: Locked<Int> = Locked(0)
     ) -> MonitoredBot {
         MonitoredBot(
             BotDescription(
@@ -47,7 +47,7 @@ import Testing
                     var view = Self.view
                     guard asksEngine else { return view }
                     asked.withLock { $0 += 1 }
-                    view.standing = standing.withLock { $0 }
+                    view.engineReport = engineReport.withLock { $0 }
                     return view
                 }), registry: process.registry)
     }
@@ -64,9 +64,9 @@ import Testing
         #"changebot_fleet_unknown_commits_total{bot="pictures"} 3"#,
     ]
 
-    @Test func theMetricsShowTheFleetAndWhatThisMemberMet() async {
+    @Test func metricsShowFleetAndThisMembersCounts() async {
         let process = MonitoredProcess(version: "1.2.3")
-        await bot(process, Locked(Self.standing)).refresh(asksEngine: true)
+        await bot(process, Locked(Self.engineReport)).refresh(asksEngine: true)
         #expect(
             Set(metrics(process))
                 == Set(Self.own).union([
@@ -82,13 +82,13 @@ import Testing
                 ]))
     }
 
-    @Test func anEngineThatIsAwayMakesItsFactsUnknownAndNothingElse() async {
+    @Test func unreachableEngineMakesOnlyItsFactsUnknown() async {
         let process = MonitoredProcess(version: "1.2.3")
-        let standing = Locked<FleetView.Standing?>(Self.standing)
-        let bot = bot(process, standing)
+        let engineReport = Locked<FleetView.EngineReport?>(Self.engineReport)
+        let bot = bot(process, engineReport)
         let now = ContinuousClock.now
         await bot.refresh(now: now, asksEngine: true)
-        standing.withLock { $0 = nil }
+        engineReport.withLock { $0 = nil }
         await bot.refresh(now: now + .seconds(6), asksEngine: true)
         let lines = metrics(process)
         #expect(Set(lines).isSuperset(of: Self.own))
@@ -97,21 +97,21 @@ import Testing
         #expect(lines.contains(#"changebot_fleet_partition_backlog_changes{bot="pictures",partition="0"} NaN"#))
     }
 
-    @Test func aPartitionThatWasGivenAwayHasNoBacklogHere() async {
+    @Test func releasedPartitionHasNoBacklog() async {
         let process = MonitoredProcess(version: "1.2.3")
-        let standing = Locked<FleetView.Standing?>(Self.standing)
-        let bot = bot(process, standing)
+        let engineReport = Locked<FleetView.EngineReport?>(Self.engineReport)
+        let bot = bot(process, engineReport)
         let now = ContinuousClock.now
         await bot.refresh(now: now, asksEngine: true)
-        standing.withLock { $0?.ownBacklog = [7: 1] }
+        engineReport.withLock { $0?.ownBacklog = [7: 1] }
         await bot.refresh(now: now + .seconds(6), asksEngine: true)
         #expect(
             metrics(process).contains(#"changebot_fleet_partition_backlog_changes{bot="pictures",partition="0"} 0"#))
     }
 
-    @Test func theEngineIsAskedOnlyForThoseWhoLookAndEveryFewSeconds() async {
+    @Test func engineIsQueriedOnlyForReadersEveryFewSeconds() async {
         let (process, asked) = (MonitoredProcess(version: "1.2.3"), Locked(0))
-        let bot = bot(process, Locked(Self.standing), asked: asked)
+        let bot = bot(process, Locked(Self.engineReport), asked: asked)
         let now = ContinuousClock.now
         await bot.refresh(now: now)
         #expect(asked.withLock { $0 } == 0)
@@ -119,7 +119,7 @@ import Testing
         #expect(asked.withLock { $0 } == 3)
     }
 
-    @Test func anEngineThatTakesLongIsAskedSeldom() {
+    @Test func slowEngineIsQueriedRarely() {
         let now = ContinuousClock.now
         var pace = FleetPace()
         #expect(pace.isDue(now: now))
@@ -128,7 +128,7 @@ import Testing
         #expect(pace.isDue(now: now + .seconds(42)))
     }
 
-    @Test(.limitedParallelism) func aQuestionWithoutAnAnswerHoldsUpNobody() async {
+    @Test(.limitedParallelism) func unansweredQueryDoesNotBlockOthers() async {
         let inquiry = Inquiry<Int>()
         let (stuck, release) = AsyncStream<Void>.makeStream()
         let first = await inquiry.answer(within: .milliseconds(20)) {
@@ -140,16 +140,16 @@ import Testing
         release.finish()
         var later: Int?
         while later == nil {
-            // Lets the first question end: an inquiry that is under way answers at once.
+            // Lets the first query end: a query in progress answers immediately.
             await Task.yield()
             later = await inquiry.answer(within: .seconds(50)) { 3 }
         }
         #expect(later == 3)
     }
 
-    @Test func theStatusHasTheFleetOfABotThatIsOneOfAFleet() async throws {
+    @Test func statusContainsFleet() async throws {
         let process = MonitoredProcess(version: "1.2.3")
-        let bot = bot(process, Locked(Self.standing))
+        let bot = bot(process, Locked(Self.engineReport))
         process.show(bot)
         await bot.refresh(asksEngine: true)
         let shown = try JSONText(process.status).root["bots"]?.elements.first { _ in true }

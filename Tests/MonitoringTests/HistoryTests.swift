@@ -16,7 +16,7 @@ import Testing
         return facts
     }
 
-    @Test func countsAreAddedToTheIntervalInWhichTheyAreSeen() {
+    @Test func countsAreAddedToCurrentInterval() {
         var history = History(now: start)
         history.note(facts(changes: 3, written: 1), now: start + .seconds(1))
         history.note(facts(changes: 5, written: 1), now: start + .seconds(9))
@@ -27,7 +27,7 @@ import Testing
             ])
     }
 
-    @Test func anHourIsKept() {
+    @Test func oneHourIsKept() {
         var history = History(now: start)
         for second in stride(from: 0, to: 8000, by: 5) {
             history.note(facts(changes: second), now: start + .seconds(second))
@@ -36,7 +36,7 @@ import Testing
         #expect(history.intervals.dropLast().allSatisfy { $0.changes == 10 })
     }
 
-    @Test func aLongPauseLeavesEmptyIntervals() {
+    @Test func longPauseLeavesEmptyIntervals() {
         var history = History(now: start)
         history.note(facts(changes: 1), now: start)
         history.note(facts(changes: 2), now: start + .seconds(86_400))
@@ -46,8 +46,8 @@ import Testing
         #expect(history.intervals.last?.changes == 2)
     }
 
-    /// After a reset of the database the counters go on, but a restart of the run begins at 0.
-    @Test func countersThatGoBackCountAsNothing() {
+    /// After a reset of the database the counters continue, but a restart of the run begins at 0.
+    @Test func decreasedCountersAreIgnored() {
         var history = History(now: start)
         history.note(facts(changes: 10), now: start)
         history.note(facts(changes: 2), now: start + .seconds(1))
@@ -55,7 +55,7 @@ import Testing
         #expect(history.intervals == [.init(changes: 12, written: 0, lag: 0)])
     }
 
-    @Test func theLagIsNullWhereItIsNotKnown() {
+    @Test func unknownLagIsNull() {
         var history = History(now: start)
         history.note(RunFacts(), now: start)
         var writer = JSONWriter()

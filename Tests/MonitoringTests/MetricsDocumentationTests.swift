@@ -3,7 +3,7 @@ import Testing
 
 @testable import Monitoring
 
-/// The page Monitoring describes every metric; alerts and dashboard ask only for metrics that exist.
+/// The page Monitoring describes every metric; alerts and dashboard use only existing metrics.
 @Suite struct MetricsDocumentationTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [page, "assets/prometheus-alerts.yaml", "assets/grafana-dashboard.json"])
-    func metricsThatAreNamedExist(path: String) throws {
+    func namedMetricsExist(path: String) throws {
         let names = try Self.text(path).matches(of: /changebot_\w+/).map { String($0.output) }
         #expect(names.count > 5)
         for name in names {
@@ -37,7 +37,7 @@ import Testing
         for alert in alerts { #expect(page.contains("| `\(alert)` |"), "\(alert)") }
     }
 
-    @Test func theDashboardIsJSON() throws {
+    @Test func dashboardIsJSON() throws {
         let dashboard = try JSONSerialization.jsonObject(with: Data(Self.text("assets/grafana-dashboard.json").utf8))
         let panels = (dashboard as? [String: Any])?["panels"] as? [Any]
         #expect((panels?.count ?? 0) > 10)
@@ -47,7 +47,7 @@ import Testing
         "partitions_owned", "backlog_changes", "oldest_change_seconds", "parked_changes", "dead_changes",
         "takeovers_total", "lease_losses_total", "fenced_commits_total",
     ])
-    func theDashboardShowsFleets(metric: String) throws {
+    func dashboardShowsFleets(metric: String) throws {
         #expect(try Self.text("assets/grafana-dashboard.json").contains("changebot_fleet_\(metric){bot=~"))
     }
 }

@@ -50,17 +50,17 @@ import Testing
         return (answer.status, body(answer))
     }
 
-    @Test func aBotThatFollowsIsReady() async {
+    @Test func followingBotIsReady() async {
         let answer = await get("/readyz", [await bot(following)])
         #expect(answer.status == 200)
     }
 
-    @Test func eachBotThatIsNotReadyIsNamed() async {
+    @Test func botsThatAreNotReadyAreNamed() async {
         let answer = await get("/readyz", [await bot(following, named: "a"), await bot(RunFacts())])
         #expect(answer == (503, "pictures: not connected yet\n"))
     }
 
-    @Test func withoutABotNothingIsReady() async {
+    @Test func processWithoutBotIsNotReady() async {
         #expect(await get("/readyz", []).status == 503)
         #expect(await get("/livez", []).status == 200)
     }
@@ -71,21 +71,21 @@ import Testing
         #expect(answer.fields.contains(HTTPField("Allow", "GET, HEAD")))
     }
 
-    /// A page of another site may give its name the address of this machine.
+    /// Another site's page may point its host name to the address of this machine.
     @Test(arguments: [
         ("127.0.0.1:4990", 200), ("localhost", 200), ("LOCALHOST:1", 200), ("[::1]:80", 200), ("10.0.0.7", 200),
         ("evil.example", 421), ("evil.example:4990", 421), ("127.0.0.1.evil.example", 421), ("", 200),
-    ]) func aForeignNameIsRefused(_ host: String, _ status: Int) async {
+    ]) func foreignHostNameIsRefused(_ host: String, _ status: Int) async {
         let answer = await answers([]).answer(Request("GET", "/livez", fields: [HTTPField("Host", host)]))
         #expect(answer.status == status)
     }
 
-    @Test func theNameThatWasGivenIsServed() async {
+    @Test func configuredHostNameIsAccepted() async {
         let request = Request("GET", "/livez", fields: [HTTPField("Host", "bots.lan:80")])
         #expect(await answers([], host: "bots.lan").answer(request).status == 200)
     }
 
-    @Test func theStatusIsJSONWithEveryPart() async throws {
+    @Test func statusIsJSONWithEveryPart() async throws {
         var deadLetters = MonitoredBot.DeadLetters()
         deadLetters.byRule = ["a": 2, "": 1]
         deadLetters.newest = [
@@ -118,7 +118,7 @@ import Testing
         return facts
     }
 
-    @Test func receiversThatAreDownAreInTheStatus() async throws {
+    @Test func statusContainsReceiversThatAreDown() async throws {
         let status = try JSONText(await get("/status", [await bot(down(.downloads, for: 100))]).body).root
         let receivers = status["bots"]?.elements.first { _ in true }?["receivers_down"].map { Array($0.elements) } ?? []
         let receiver = try #require(receivers.first)
@@ -132,7 +132,7 @@ import Testing
         #expect(well["bots"]?.elements.first { _ in true }?["receivers_down"]?.bytes.elementsEqual("[]".utf8) == true)
     }
 
-    @Test func aReceiverThatIsBackHasBeenDownForNoTime() async {
+    @Test func recoveredReceiverHasNoDownTime() async {
         let facts = Locked(down(.webhooks, for: 1000))
         let bot = MonitoredBot(
             BotDescription(
@@ -152,7 +152,7 @@ import Testing
         #expect(await lines() == [#"changebot_receivers_down{bot="pictures"} 0"#, "\(name) 0"])
     }
 
-    @Test func documentsAreShownOnlyIfThatIsWanted() async throws {
+    @Test func documentsAreShownOnlyIfEnabled() async throws {
         var written = WrittenDocument(
             id: DocumentID("t1"), revision: RevisionID("2-b"), rules: ["a"], isDeletion: false)
         written.before = try JSONText(#"{"secret":1}"#)
@@ -165,7 +165,7 @@ import Testing
         #expect(await get("/status", [open]).body.contains(#""diff":["- {\"secret\":1}"]"#))
     }
 
-    @Test func metricsNameTheBot() async {
+    @Test func metricsNameBot() async {
         let bot = await bot(following)
         var difference = RunCounters()
         difference.changes = 5
@@ -199,8 +199,8 @@ import Testing
         #expect(later.contains(#"changebot_jq_seconds_sum{bot="pictures"} 0.002"#))
     }
 
-    /// Hundreds of pages may ask at once.
-    @Test func theStatusIsMadeOnceBetweenTwoRefreshes() async throws {
+    /// Hundreds of pages may request it concurrently.
+    @Test func statusIsCreatedOnceBetweenRefreshes() async throws {
         let bot = await bot(following)
         process.show(bot)
         let status = CurrentStatus(of: process)
@@ -214,7 +214,7 @@ import Testing
         #expect(String(decoding: status.forms.event, as: UTF8.self).contains("t1"))
     }
 
-    @Test func onlyTheLastEffectsAreKept() async {
+    @Test func onlyLatestEffectsAreKept() async {
         let bot = await bot(following)
         bot.note(
             .wrote(
@@ -226,7 +226,7 @@ import Testing
         #expect(text.contains(#""t6""#) && text.contains(#""t25""#))
     }
 
-    @Test func thePageMayRunOnlyItsOwnScript() async throws {
+    @Test func pageMayRunOnlyItsOwnScript() async throws {
         let answer = await answers([]).answer(Request("GET", "/"))
         let policy = try #require(answer.fields.first { $0.name == "Content-Security-Policy" }?.value)
         #expect(policy.contains("default-src 'none'"))
@@ -234,13 +234,13 @@ import Testing
         #expect(policy.contains("script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='"))
     }
 
-    @Test func anUnknownPathNamesTheKnownOnes() async {
+    @Test func unknownPathAnswerListsKnownPaths() async {
         let answer = await get("/metric", [])
         #expect(answer.status == 404)
         #expect(answer.body.contains("/metrics"))
     }
 
-    @Test func aBotThatHasEndedIsNotReadyAndIsNotAskedAgain() async {
+    @Test func endedBotIsNotReadyAndNotQueried() async {
         let bot = await bot(following)
         await bot.end("not allowed")
         await bot.refresh()
@@ -249,7 +249,7 @@ import Testing
         #expect(status.contains(#""phase":"ended""#) && status.contains(#""connected":false"#), "\(status)")
     }
 
-    @Test func aBotThatIsGoneLeavesNoMetrics() async {
+    @Test func removedBotLeavesNoMetrics() async {
         let (first, second) = (await bot(following, named: "a"), await bot(following, named: "b"))
         let before = await get("/metrics", [first, second]).body
         #expect(before.contains(#"changebot_ready{bot="a"} 1"#))

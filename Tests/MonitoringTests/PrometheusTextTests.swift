@@ -14,7 +14,7 @@ import Testing
         String(decoding: registry.text(), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    @Test func familiesComeInTheOrderOfTheirDescriptionWithHelpAndType() {
+    @Test func familiesAreWrittenInDescribedOrderWithHelpAndType() {
         Meter(label: "lag", factory: registry).set(2.5)
         Counter(label: "changes_total", factory: registry).increment(by: 3)
         #expect(
@@ -24,7 +24,7 @@ import Testing
             ])
     }
 
-    @Test func aHistogramCountsEachValueInAllBucketsAboveIt() {
+    @Test func histogramCountsValueInAllBucketsAboveIt() {
         let timer = Timer(label: "write_seconds", dimensions: [("bot", "b")], factory: registry)
         for nanoseconds in [100_000_000, 100_000_001, 5_000_000_000] as [Int64] { timer.recordNanoseconds(nanoseconds) }
         #expect(
@@ -55,13 +55,13 @@ import Testing
         #expect(lines.last == #"changes_total{a="1",b="2"} 2"#)
     }
 
-    @Test func aMetricWithoutADescriptionIsWrittenAsItWasMade() {
+    @Test func metricWithoutDescriptionIsWritten() {
         Counter(label: "9 lives.of-cats", factory: registry).increment(by: 9)
         #expect(
             lines == ["# HELP __lives_of_cats 9 lives.of-cats", "# TYPE __lives_of_cats counter", "__lives_of_cats 9"])
     }
 
-    @Test func seriesBeyondTheLimitAreCountedTogether() {
+    @Test func seriesAboveLimitAreCountedTogether() {
         for number in 0..<PrometheusRegistry.seriesLimit + 5 {
             Counter(label: "changes_total", dimensions: [("rule", "r\(number)")], factory: registry).increment()
         }
@@ -79,7 +79,7 @@ import Testing
         #expect(lines.last == "lag \(text)")
     }
 
-    @Test func whatIsNoNumberDoesNotSpoilAHistogram() {
+    @Test func nanDoesNotDistortHistogram() {
         let recorder = Recorder(label: "write_seconds", factory: registry)
         recorder.record(Double.nan)
         recorder.record(0.5)

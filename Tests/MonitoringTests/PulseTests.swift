@@ -5,7 +5,7 @@ import Monitoring
 import TestKit
 import Testing
 
-/// Which silence of a bot means that it hangs.
+/// Which silence of a bot counts as hanging.
 @Suite struct PulseTests {
     private let start = SuspendingClock.now
     private static let changesRead: RunEvent = .counted(counters { $0.changes = 5 })
@@ -24,7 +24,7 @@ import Testing
         return facts
     }
 
-    /// Why a bot seems to hang at this second, after it gave these signs.
+    /// Why a bot seems to hang at this second, after these signs of life.
     private func silence(
         _ facts: RunFacts, at second: Int, after signs: [(second: Int, event: RunEvent)] = [], requests: [Int] = [],
         of target: String = "/todo/_changes?feed=longpoll"
@@ -35,18 +35,18 @@ import Testing
         return pulse.silence(facts, now: start + .seconds(second))
     }
 
-    @Test func aBotThatWaitsForChangesLivesAsLongAsItsRequestsEnd() {
+    @Test func waitingBotIsAliveWhileItsRequestsEnd() {
         #expect(silence(facts(.following), at: 119) == nil)
         #expect(silence(facts(.following), at: 120) == "its request for changes got no answer for 120 s")
         #expect(silence(facts(.following), at: 1000, requests: [50, 100, 950]) == nil)
         #expect(silence(facts(.following), at: 1000, requests: [50, 100]) != nil)
     }
 
-    @Test func otherRequestsProveNothing() {
+    @Test func otherRequestsAreNotSignsOfLife() {
         #expect(silence(facts(.following), at: 130, requests: [125], of: "/todo/_local/changebot.bot") != nil)
     }
 
-    @Test func aWriterThatHangsIsNotHiddenByTheFeed() {
+    @Test func hangingWriterIsReportedDespiteFeed() {
         let pending = facts(.following, pendingFor: 5000)
         let read = (1...40).map { (second: $0 * 50, event: Self.changesRead) }
         #expect(silence(pending, at: 1799, after: read) == nil)
@@ -56,8 +56,8 @@ import Testing
         #expect(silence(pending, at: 1850, after: read + [(500, Self.written)]) == nil)
     }
 
-    /// The first change after an hour without work would have ended the process before it was decided.
-    @Test func aChangeThatHasJustComeHangsNowhere() {
+    /// Regression: the first change after an idle hour would have ended the process before it was decided.
+    @Test func newChangeIsNotReportedAsHung() {
         for seconds in [0, 1700] {
             #expect(silence(facts(.following, pendingFor: seconds), at: 9000, requests: [8990]) == nil)
         }
@@ -67,12 +67,12 @@ import Testing
     @Test(arguments: [
         RunEvent.sent(.seconds(1)), .decided(.seconds(1), jq: nil), .settled([.seconds(1)]), .deadLettered(rule: nil),
         .wrote([]), written,
-    ]) func workIsASign(_ event: RunEvent) {
+    ]) func workIsSignOfLife(_ event: RunEvent) {
         #expect(silence(facts(.following, pendingFor: 9000), at: 1000, after: [(900, event)]) == nil)
     }
 
-    /// A receiver may ask for an hour. The bot would have been killed after half of it.
-    @Test func aReceiverThatAsksToWaitIsNoSilence() {
+    /// A receiver may request a wait of an hour. The bot would have been killed after half of it.
+    @Test func waitRequestedByReceiverIsNotSilence() {
         func waiting(_ phase: RunFacts.Phase, attemptIn seconds: Int) -> RunFacts {
             var facts = facts(phase, pendingFor: 9000)
             facts.receivers = [
@@ -92,7 +92,7 @@ import Testing
         #expect(silence(waiting(.following, attemptIn: -1801), at: 9000, requests: [8990]) != nil)
     }
 
-    @Test func aWaitBeforeTheNextAttemptIsNoSilence() {
+    @Test func waitBeforeNextAttemptIsNotSilence() {
         let retried: RunEvent = .retried(.unavailable, wait: .seconds(3600))
         for facts in [facts(.connecting), facts(.following), facts(.following, pendingFor: 9000), facts(.catchingUp)] {
             #expect(silence(facts, at: 3700, after: [(10, retried)]) == nil)
@@ -101,20 +101,20 @@ import Testing
     }
 
     @Test(arguments: [RunFacts.Phase.connecting, .catchingUp, .stopping])
-    func whileItCatchesUpAnySignCounts(_ phase: RunFacts.Phase) {
+    func anySignCountsDuringCatchUp(_ phase: RunFacts.Phase) {
         #expect(silence(facts(phase), at: 1799) == nil)
         #expect(silence(facts(phase), at: 1800) == "nothing was read, decided or written for 1800 s")
         #expect(silence(facts(phase), at: 2100, after: [(400, Self.changesRead)]) == nil)
         #expect(silence(facts(phase), at: 2100, after: [(400, Self.written)]) == nil)
     }
 
-    @Test(.limitedParallelism) func theFirstSignAndEachPhaseAreNews() async throws {
+    @Test(.limitedParallelism) func firstSignAndPhaseChangesRaiseNews() async throws {
         let pulse = Pulse(longestFeed: .seconds(120))
         pulse.note(.sent(.seconds(1)))
         try await pulse.news.wait()
         pulse.note(.progressed)
         try await pulse.news.wait()
-        // The work itself is none: whoever waits would never rest.
+        // Work itself does not raise news: a waiting task would never rest.
         pulse.note(.sent(.seconds(1)))
         await #expect(throws: CancellationError.self) {
             try await withThrowingTaskGroup(of: Void.self) { group in

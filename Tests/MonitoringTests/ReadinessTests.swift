@@ -6,7 +6,7 @@ import Testing
 @Suite struct ReadinessTests {
     private let start = ContinuousClock.now
 
-    /// What a bot says after these steps: seconds since the start, and what it reported then.
+    /// The bot's readiness after these steps: seconds since the start, and its report at that time.
     private func objection(_ steps: [(seconds: Int, facts: RunFacts)]) -> String? {
         var readiness = Readiness(now: start)
         for step in steps { readiness.note(step.facts, now: start + .seconds(step.seconds)) }
@@ -30,22 +30,22 @@ import Testing
         return facts
     }
 
-    @Test func aBotThatFollowsIsReady() {
+    @Test func followingBotIsReady() {
         #expect(objection([(0, facts(.following)), (600, facts(.following))]) == nil)
     }
 
     @Test(arguments: [(RunFacts.Phase.connecting, "not connected yet"), (.stopping, "stopping")])
-    func aBotThatDoesNotFollowIsNotReady(_ phase: RunFacts.Phase, _ text: String) {
+    func botThatDoesNotFollowIsNotReady(_ phase: RunFacts.Phase, _ text: String) {
         #expect(objection([(0, facts(phase))]) == text)
     }
 
-    @Test func aGatewayThatNeverAnsweredIsNamedAtOnce() {
+    @Test func neverReachedGatewayIsReportedImmediately() {
         #expect(
             objection([(3, facts(.connecting, outageSince: 1))])
-                == "the gateway has been out of reach for 2 s: refused")
+                == "the gateway has been unreachable for 2 s: refused")
     }
 
-    @Test func receiversThatHoldEverythingUpAreNamed() {
+    @Test func blockingReceiversAreNamed() {
         var stuck = facts(.following, behindSince: 0)
         for origin in ["https://b", "https://a", "https://b"] {
             stuck.receivers.append(
@@ -56,38 +56,38 @@ import Testing
         }
         #expect(
             objection([(0, stuck), (61, stuck)])
-                == "no progress for 61 s: changes wait for https://a, https://b, out of reach or serving nobody")
+                == "no progress for 61 s: changes wait for https://a, https://b, which are unavailable")
     }
 
     @Test(arguments: [(59, false), (60, true), (3600, true)])
-    func anOutageCountsAfterAMinute(_ seconds: Int, _ counts: Bool) {
+    func outageCountsAfterOneMinute(_ seconds: Int, _ counts: Bool) {
         let objection = objection([(seconds, facts(.following, outageSince: 0))])
         #expect((objection != nil) == counts)
     }
 
-    @Test func pendingChangesWithoutProgressCountAfterAMinute() {
+    @Test func pendingChangesWithoutProgressCountAfterOneMinute() {
         let stuck = facts(.following, changes: 5, behindSince: 0)
         #expect(objection([(0, stuck), (59, stuck)]) == nil)
         #expect(objection([(0, stuck), (60, stuck)]) == "no progress for 60 s, although changes are pending")
     }
 
-    @Test func progressIsWhateverIsCounted() {
+    @Test func anyCountIsProgress() {
         let steps = (0...10).map { (seconds: $0 * 30, facts: facts(.catchingUp, changes: $0 + 1, behindSince: 0)) }
         #expect(objection(steps) == nil)
     }
 
-    @Test func aFeedWithoutChangesNeedsNoProgress() {
+    @Test func feedWithoutChangesNeedsNoProgress() {
         #expect(objection([(0, facts(.following)), (3600, facts(.following)), (3660, facts(.following))]) == nil)
     }
 
-    @Test func aGatewayThatIsBackMakesTheBotReadyAgain() {
+    @Test func reachableGatewayMakesBotReadyAgain() {
         #expect(
             objection([
                 (0, facts(.following)), (90, facts(.following, outageSince: 10)), (91, facts(.following)),
             ]) == nil)
     }
 
-    @Test func theTimeOfAnOutageDoesNotCountAsTimeWithoutProgress() {
+    @Test func outageDoesNotCountAsTimeWithoutProgress() {
         let steps = [
             (0, facts(.following, behindSince: 0)), (600, facts(.following, behindSince: 0, outageSince: 1)),
             (605, facts(.following, behindSince: 0)),

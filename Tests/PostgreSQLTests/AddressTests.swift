@@ -24,7 +24,7 @@ import Testing
         #expect(try PostgresAddress(address.description) == address)
     }
 
-    @Test func theDatabaseIsDecoded() throws {
+    @Test func databaseNameIsDecoded() throws {
         let address = try PostgresAddress("postgres://db1/my%2Fb%C3%B6t%20%25?sslmode=require")
         #expect(address.database == "my/böt %")
         #expect(address.description == "postgres://db1/my%2Fb%C3%B6t%20%25?sslmode=require")
@@ -85,7 +85,7 @@ import Testing
         #expect(error?.description.contains("\n") == false)
     }
 
-    @Test func anUnknownKeyIsAnsweredWithTheKnownOnes() {
+    @Test func unknownKeyErrorListsKnownKeys() {
         let error = #expect(throws: PostgresAddressError.self) { try PostgresAddress("postgres://db1/bot?sslmod=x") }
         #expect(error?.description.contains("sslmod;") == true)
         #expect(error?.description.contains("sslmode, sslrootcert") == true)

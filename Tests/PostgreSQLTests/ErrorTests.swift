@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 @BlockingTests @Suite(.limitedParallelism) struct ErrorTests {
-    @Test func errorsOfStatements() throws {
+    @Test func statementErrorsAreClassified() throws {
         let connection = try TestBed().withTable()
         try connection.run("INSERT INTO t VALUES (1, 'secret')")
         let cases: [(sql: String, state: String)] = [
@@ -26,7 +26,7 @@ import Testing
         ("53300", "unavailable"), ("57P03", "unavailable"), ("08006", "unavailable"), ("57014", "unavailable"),
         ("28000", "refused"), ("P0001", "refused"),
     ])
-    func classesOfErrors(_ state: String, _ name: String) throws {
+    func errorStatesAreClassified(_ state: String, _ name: String) throws {
         let connection = try TestBed().connect()
         let error = #expect(throws: PostgresError.self) {
             try connection.script("DO $$ BEGIN RAISE EXCEPTION 'words' USING ERRCODE = '\(state)'; END $$")
@@ -36,7 +36,7 @@ import Testing
         #expect(error?.description.contains("(SQLSTATE \(state))") == true)
     }
 
-    @Test func aLockThatIsHeldIsAConflict() throws {
+    @Test func heldLockIsConflict() throws {
         let bed = try TestBed()
         let holder = try bed.withTable()
         try holder.run("INSERT INTO t VALUES (1)")
@@ -49,7 +49,7 @@ import Testing
         #expect(other.isIdle)
     }
 
-    @Test func aServerThatOnlyReadsIsUnavailable() throws {
+    @Test func readOnlyServerIsUnavailable() throws {
         let bed = try TestBed()
         let connection = try bed.withTable()
         try connection.script("SET default_transaction_read_only = on")
@@ -90,7 +90,7 @@ import Testing
         #expect(missing?.description.contains("CHANGEBOT_ENGINE_PASSWORD_FILE") == true)
     }
 
-    @Test func aDatabaseThatDoesNotExist() throws {
+    @Test func missingDatabaseIsReported() throws {
         let bed = try TestBed()
         let error = #expect(throws: PostgresError.self) { try bed.connect(PostgresAddress(bed.server.url("nowhere"))) }
         #expect(error?.name == "refused" && error?.sqlState == "3D000")
@@ -98,7 +98,7 @@ import Testing
         #expect(error?.description.contains("\n") == false)
     }
 
-    @Test func aPortThatNobodyListensOn() throws {
+    @Test func unusedPortIsUnavailable() throws {
         let bed = try TestBed()
         let port = try FreePort.find()
         let error = #expect(throws: PostgresError.self) {
@@ -111,7 +111,7 @@ import Testing
         #expect(socket == .unavailable(reason: "/nowhere: No such file or directory"))
     }
 
-    @Test func aNameThatDoesNotExist() throws {
+    @Test func unresolvableNameIsReported() throws {
         let error = #expect(throws: PostgresError.self) {
             try TestBed(deadline: .seconds(2)).connect(PostgresAddress("postgres://nowhere.invalid/bot"))
         }
@@ -119,7 +119,7 @@ import Testing
         #expect(error?.reason.hasPrefix("nowhere.invalid: ") == true)
     }
 
-    @Test func aClosedConnectionFailsEachCall() throws {
+    @Test func closedConnectionFailsEachCall() throws {
         let connection = try TestBed().connect()
         connection.close()
         #expect(connection.isBroken && !connection.isIdle)

@@ -9,7 +9,7 @@ import Testing
         try ContinuousClock().measure { _ = try body() }
     }
 
-    @Test func aFrozenServerDelaysACallUntilItsDeadline() throws {
+    @Test func frozenServerDelaysCallUntilDeadline() throws {
         let server = try TestPostgres()
         let bed = try TestBed(server, deadline: .milliseconds(700))
         let queue = PostgresQueue(bed.address, settings: bed.settings)
@@ -19,7 +19,7 @@ import Testing
             let error = #expect(throws: PostgresError.self) { try queue.performNow { _ = try $0.run("SELECT 2") } }
             #expect(error?.name == "unavailable")
         }
-        // That they end at all shows the deadline: the server stands still.
+        // Their end alone proves the deadline: the server is stopped.
         #expect(call >= .milliseconds(650))
         let connecting = Self.time {
             let error = #expect(throws: PostgresError.self) { try queue.performNow { _ = try $0.run("SELECT 3") } }
@@ -30,13 +30,13 @@ import Testing
         #expect(try queue.performNow { try $0.run("SELECT 4").rows } == [[4]])
     }
 
-    @Test func aFrozenServerDelaysAPipeline() throws {
+    @Test func frozenServerDelaysPipelineUntilDeadline() throws {
         let server = try TestPostgres()
         let bed = try TestBed(server, deadline: .milliseconds(700))
         let connection = try bed.connect()
         _ = try connection.runEach("SELECT length($1)", [["a"]])
         server.freeze()
-        // More than the buffers of both sockets hold.
+        // More than the buffers of both sockets can hold.
         let texts: [[PostgresValue]] = (0..<32).map { _ in [.text(String(repeating: "x", count: 1 << 20))] }
         let error = #expect(throws: PostgresError.self) { try connection.runEach("SELECT length($1)", texts) }
         #expect(error?.name == "unavailable")
@@ -44,7 +44,7 @@ import Testing
         server.thaw()
     }
 
-    @Test func aKilledServerIsUnavailableUntilItIsBack() throws {
+    @Test func killedServerIsUnavailableUntilRestart() throws {
         let server = try TestPostgres()
         let bed = try TestBed(server)
         let queue = PostgresQueue(bed.address, settings: bed.settings)
@@ -73,7 +73,7 @@ import Testing
         #expect(all.filter(\.isIdle).count == 4)
     }
 
-    @Test func theNextHostIsUsedIfTheFirstIsDownOrDoesNotAnswer() throws {
+    @Test func nextHostIsUsedIfFirstIsDownOrSilent() throws {
         let bed = try TestBed(deadline: .seconds(4))
         let silent = try TestServer { $0.waitForClose() }
         for port in [try FreePort.find(), silent.port] {
@@ -91,7 +91,7 @@ import Testing
 
     // MARK: - COMMIT
 
-    /// The error, whether the row is there, and whether the connection is broken.
+    /// The error, whether the row exists, and whether the connection is broken.
     private static func commit(
         through fault: TestRelay.Fault, readOnly: Bool = false
     ) throws -> (error: PostgresError?, count: Int?) {
@@ -111,27 +111,27 @@ import Testing
         return (error, try table.count)
     }
 
-    @Test func aCommitIsUnknownIfTheConnectionIsCutBeforeItArrives() throws {
+    @Test func commitIsUnknownIfConnectionIsCutBeforeItArrives() throws {
         let (error, count) = try Self.commit(through: .cutBefore)
         #expect(error?.name == "unknownCommit" && count == 0)
     }
 
-    @Test func aCommitIsUnknownIfTheConnectionIsCutBeforeItsAnswer() throws {
+    @Test func commitIsUnknownIfConnectionIsCutBeforeAnswer() throws {
         let (error, count) = try Self.commit(through: .cutAfter)
         #expect(error?.name == "unknownCommit" && count == 1)
     }
 
-    @Test func aCommitIsUnknownIfItsAnswerIsLate() throws {
+    @Test func commitIsUnknownIfAnswerIsLate() throws {
         let (error, count) = try Self.commit(through: .swallowAnswers)
         #expect(error?.name == "unknownCommit" && count == 1)
         #expect(error?.description.contains("within the deadline") == true)
     }
 
-    @Test func aReadOnlyTransactionIsNeverUnknown() throws {
+    @Test func readOnlyTransactionIsNeverUnknown() throws {
         #expect(try Self.commit(through: .cutBefore, readOnly: true).error?.name == "unavailable")
     }
 
-    @Test func aConnectionThatIsCutInATransactionIsUnavailable() throws {
+    @Test func cutConnectionInTransactionIsUnavailable() throws {
         let bed = try TestBed()
         let table = try bed.withTable()
         let relay = try TestRelay(to: bed.server.port)
@@ -141,7 +141,7 @@ import Testing
             try connection.transaction { _ = try $0.run("INSERT INTO t VALUES (1)") }
         }
         #expect(error?.name == "unavailable")
-        // Caught by the body, it is thrown nevertheless: COMMIT is not sent.
+        // The body catches the error, but it is still thrown: COMMIT is not sent.
         let other = try bed.connect(bed.address(through: relay))
         relay.when("INSERT", .cutAfter)
         let caught = #expect(throws: PostgresError.self) {
@@ -151,7 +151,7 @@ import Testing
         #expect(try table.count == 0)
     }
 
-    @Test func aSessionThatTheServerEndsIsUnavailable() throws {
+    @Test func sessionEndedByServerIsUnavailable() throws {
         let bed = try TestBed()
         let connection = try bed.connect()
         try bed.connect().run("SELECT pg_terminate_backend($1)", [.int(connection.processID)])
@@ -160,7 +160,7 @@ import Testing
         #expect(connection.isBroken)
     }
 
-    @Test func aTransactionThatIdlesTooLongIsOver() throws {
+    @Test func idleTransactionIsEndedByServer() throws {
         let bed = try TestBed()
         let table = try bed.withTable()
         let connection = try bed.connect { $0.idleInTransactionTimeout = .milliseconds(100) }
@@ -174,10 +174,10 @@ import Testing
         #expect(try table.count == 0)
     }
 
-    // MARK: - Bytes that are not PostgreSQL's
+    // MARK: - Foreign servers
 
     @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "E", "N", "S", "", "R\u{0}\u{0}\u{0}\u{8}"])
-    func aServerOfAnotherKindIsAnErrorWithinTheDeadline(_ answer: String) throws {
+    func foreignServerIsErrorWithinDeadline(_ answer: String) throws {
         let server = try TestServer { connection in
             try connection.write(answer)
             connection.waitForClose()

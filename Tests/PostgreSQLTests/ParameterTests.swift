@@ -5,10 +5,10 @@ import Testing
 @testable import PostgreSQL
 
 @Suite struct ParameterTests {
-    /// After this time without an acknowledgement, the system ends the connection: nothing hangs on a dead one until the
-    /// deadline.
+    /// Without an acknowledgement in this time, the kernel ends the connection, so that a dead connection does not
+    /// block until the deadline.
     @Test(arguments: [(nil, 10_000), (.seconds(2), 2_000)] as [(Duration?, Int32)])
-    func theTimeForAcknowledgementsIsTheSystems(timeout: Duration?, expected: Int32) throws {
+    func acknowledgementTimeoutIsSetInKernel(timeout: Duration?, expected: Int32) throws {
         let connection = try TestBed().connect { $0.acknowledgementTimeout = timeout }
         defer { connection.close() }
         var (value, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))

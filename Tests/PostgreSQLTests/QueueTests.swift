@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 @BlockingTests @Suite(.limitedParallelism) struct QueueTests {
-    @Test func nothingIsConnectedBeforeItsFirstUse() async throws {
+    @Test func connectionIsOpenedAtFirstUse() async throws {
         let server = try TestServer { $0.waitForClose() }
         let queue = PostgresQueue(try PostgresAddress("postgres://127.0.0.1:\(server.port)/bot"))
         queue.close()
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func bodiesRunOneAfterTheOther() async throws {
+    @Test func bodiesRunSerially() async throws {
         let bed = try TestBed()
         _ = try bed.withTable()
         let queue = PostgresQueue(bed.address, settings: bed.settings)
@@ -34,7 +34,7 @@ import Testing
         #expect(try queue.performNow { try $0.count } == 50)
     }
 
-    @Test func aBodyRunsToItsEndWhenTheTaskIsCancelled() async throws {
+    @Test func bodyRunsToEndIfTaskIsCancelled() async throws {
         let bed = try TestBed()
         let queue = PostgresQueue(bed.address, settings: bed.settings)
         let isRunning = EventCounter()
@@ -49,7 +49,7 @@ import Testing
         #expect(try await task.value == 1)
     }
 
-    @Test func whatABodyLeavesOpenIsNotContinued() async throws {
+    @Test func openTransactionOfBodyIsNotContinued() async throws {
         let bed = try TestBed()
         _ = try bed.withTable()
         let queue = PostgresQueue(bed.address, settings: bed.settings)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await queue.perform { try $0.count } == 0)
     }
 
-    @Test func thePasswordIsAskedForAtEachConnection() async throws {
+    @Test func passwordIsReadForEachConnection() async throws {
         let bed = try TestBed()
         let asked = EventCounter()
         let queue = PostgresQueue(bed.address, settings: bed.settings) {

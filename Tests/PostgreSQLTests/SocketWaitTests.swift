@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.limitedParallelism) struct SocketWaitTests {
     /// As after SIGSTOP and SIGCONT.
-    @Test func anAnswerThatHasArrivedIsFoundAfterTheDeadline() throws {
+    @Test func arrivedAnswerIsFoundAfterDeadline() throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -17,7 +17,7 @@ import Testing
         #expect(throws: PostgresError.self) { try SocketWait.wait(for: Int16(POLLIN), on: -1, until: past) }
     }
 
-    @Test func aLimitEndsAWaitThatIsUnderWay() async throws {
+    @Test func limitEndsCurrentWait() async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -28,7 +28,7 @@ import Testing
         limit.set(.now)
         #expect(try await events == 0)
         #expect(limit.isOver)
-        // An earlier one stays.
+        // An earlier limit is kept.
         limit.set(.now + .seconds(3600))
         #expect(limit.isOver)
     }

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 @BlockingTests @Suite(.limitedParallelism) struct StatementTests {
-    @Test func valuesComeBackAsTheyWere() throws {
+    @Test func valuesRoundTrip() throws {
         let connection = try TestBed().connect()
         let all = Array(UInt8.min...UInt8.max)
         let texts = ["", "a", "\u{1}\n\\'\"", "Grüße 🥦 e\u{301}", "{1,2}", String(repeating: "x", count: 100_000)]
@@ -25,7 +25,7 @@ import Testing
         #expect(row == values)
     }
 
-    @Test func columnsAreDecodedByTheirType() throws {
+    @Test func columnsAreDecodedByType() throws {
         let connection = try TestBed().connect()
         let result = try connection.run(
             """
@@ -39,7 +39,7 @@ import Testing
         #expect(result.affected == 1)
     }
 
-    @Test func anUnknownTypeIsAnErrorThatNamesTheColumn() throws {
+    @Test func unknownTypeErrorNamesColumn() throws {
         let connection = try TestBed().connect()
         let error = #expect(throws: PostgresError.self) { try connection.run("SELECT now() AS moment") }
         #expect(error?.name == "badAnswer")
@@ -47,7 +47,7 @@ import Testing
         #expect(try connection.run("SELECT 1").rows == [[1]])
     }
 
-    @Test func theStatementDecidesOnTheTypeOfAParameter() throws {
+    @Test func statementDeterminesParameterType() throws {
         let connection = try TestBed().connect()
         #expect(try connection.run("SELECT sum(x) FROM unnest($1::smallint[]) x", ["{1,2}"]).rows == [[3]])
         #expect(try connection.run("SELECT $1", [5]).rows == [["5"]])
@@ -63,7 +63,7 @@ import Testing
         #expect(try connection.run("DELETE FROM t").affected == 2)
     }
 
-    @Test func theSessionIsAsTheSettingsSay() throws {
+    @Test func sessionMatchesSettings() throws {
         let bed = try TestBed()
         let connection = try bed.connect { settings in
             settings.lockTimeout = .milliseconds(1500)
@@ -84,20 +84,20 @@ import Testing
         #expect(try connection.run("SELECT pg_backend_pid()").rows == [[.int(connection.processID)]])
     }
 
-    @Test func aUnixSocketWorks() throws {
+    @Test func unixSocketWorks() throws {
         let bed = try TestBed()
         let address = try PostgresAddress(
             "postgres://postgres@/postgres?host=\(bed.server.socketFolder)&port=\(bed.server.port)")
         #expect(try bed.connect(address).run("SELECT inet_server_port()").rows == [[nil]])
     }
 
-    @Test func aNameIsLookedUp() throws {
+    @Test func hostNameIsResolved() throws {
         let bed = try TestBed()
         let address = try PostgresAddress("postgres://postgres@localhost:\(bed.server.port)/postgres")
         #expect(try bed.connect(address).run("SELECT 1").rows == [[1]])
     }
 
-    @Test func moreStatementsThanArePreparedWork() throws {
+    @Test func statementsAbovePreparedLimitWork() throws {
         let connection = try TestBed().connect()
         for number in 0..<320 {
             #expect(try connection.run("SELECT $1::int + \(number)", [1]).rows == [[.int(number + 1)]])
@@ -107,7 +107,7 @@ import Testing
         #expect(results.map(\.rows) == [[[1001]], [[1002]]])
     }
 
-    @Test func aStatementIsPreparedAgainWhenItsTableWasAltered() throws {
+    @Test func statementIsPreparedAgainAfterTableChange() throws {
         let connection = try TestBed().withTable()
         try connection.run("INSERT INTO t VALUES (1, 'a')")
         #expect(try connection.run("SELECT * FROM t").rows == [[1, "a"]])
@@ -122,7 +122,7 @@ import Testing
         try connection.script("DO $$ BEGIN RAISE NOTICE 'hello'; RAISE WARNING 'hello'; END $$")
     }
 
-    @Test func aTextWithZeroIsNotSent() throws {
+    @Test func textWithNULIsNotSent() throws {
         let connection = try TestBed().withTable()
         let error = #expect(throws: PostgresError.self) { try connection.run("SELECT $1::text", ["a\0b"]) }
         #expect(error?.name == "refused")
@@ -134,7 +134,7 @@ import Testing
             #expect(error?.name == "refused")
         }
         #expect(connection.isIdle)
-        // Nothing was sent, although the caller went on.
+        // Nothing was sent, although the caller continued.
         #expect(try connection.count == 0)
     }
 
@@ -176,7 +176,7 @@ import Testing
         #expect(second?.name == "refused")
     }
 
-    @Test func anErrorInAPipelineIsThrownAndTheConnectionStaysUsable() throws {
+    @Test func pipelineErrorIsThrownAndConnectionStaysUsable() throws {
         let connection = try TestBed().withTable()
         let rows: [[PostgresValue]] = (0..<1500).map { [.int($0 == 1200 ? 7 : $0), "x"] }
         let error = #expect(throws: PostgresError.self) {

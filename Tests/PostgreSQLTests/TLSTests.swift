@@ -10,7 +10,7 @@ import Testing
 
     private static let isSecure = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
 
-    @Test func theCertificateIsVerified() throws {
+    @Test func certificateIsVerified() throws {
         let right = try TestCertificate(for: "IP:127.0.0.1")
         let server = try TestPostgres(certificate: right)
         let verified = try Self.connect(server, "sslmode=verify-full&sslrootcert=\(right.file)")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func theHostNameIsVerified() throws {
+    @Test func hostNameIsVerified() throws {
         let certificate = try TestCertificate(for: "DNS:db.example")
         let server = try TestPostgres(certificate: certificate)
         let error = #expect(throws: PostgresError.self) {
@@ -43,7 +43,7 @@ import Testing
         #expect(try ca.run(Self.isSecure).rows == [[1]])
     }
 
-    @Test func aServerWithoutTLSIsRefused() throws {
+    @Test func serverWithoutTLSIsRefused() throws {
         let error = #expect(throws: PostgresError.self) {
             try Self.connect(TestPostgres.shared, "sslmode=verify-full")
         }

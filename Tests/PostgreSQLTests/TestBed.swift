@@ -1,13 +1,13 @@
 import PostgreSQL
 import TestKit
 
-/// A schema of its own on the shared server.
+/// A separate schema on the shared server.
 struct TestBed {
     let server: TestPostgres
     let address: PostgresAddress
     var settings = PostgresSettings()
 
-    /// - Parameter server: Nil: the shared one.
+    /// - Parameter server: Nil: the shared server.
     init(_ server: TestPostgres? = nil, deadline: Duration = .seconds(10)) throws {
         self.server = try server ?? TestPostgres.shared
         address = try PostgresAddress(self.server.url())
@@ -42,7 +42,7 @@ extension PostgresConnection {
 }
 
 extension PostgresError {
-    /// Only the class, for comparisons.
+    /// Only the case, for comparisons.
     var name: String {
         switch self {
         case .unavailable: "unavailable"

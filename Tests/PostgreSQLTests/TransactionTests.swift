@@ -5,7 +5,7 @@ import Testing
 @BlockingTests @Suite(.limitedParallelism) struct TransactionTests {
     struct Stop: Error {}
 
-    @Test func aTransactionIsCommittedOrRolledBack() throws {
+    @Test func transactionIsCommittedOrRolledBack() throws {
         let connection = try TestBed().withTable()
         let value = try connection.transaction { connection in
             #expect(!connection.isIdle)
@@ -23,7 +23,7 @@ import Testing
         #expect(connection.isIdle)
     }
 
-    @Test func anErrorThatTheBodyCatchesIsNotCommitted() throws {
+    @Test func caughtErrorIsNotCommitted() throws {
         let connection = try TestBed().withTable()
         let error = #expect(throws: PostgresError.self) {
             try connection.transaction { connection in
@@ -35,7 +35,7 @@ import Testing
         #expect(try connection.count == 0)
     }
 
-    @Test func aConstraintThatIsCheckedAtTheEndRollsBack() throws {
+    @Test func deferredConstraintRollsBack() throws {
         let connection = try TestBed().withTable()
         try connection.script("CREATE TABLE u (id integer REFERENCES t DEFERRABLE INITIALLY DEFERRED)")
         let error = #expect(throws: PostgresError.self) {
@@ -45,7 +45,7 @@ import Testing
         #expect(connection.isIdle)
     }
 
-    @Test func aReadOnlyTransactionRefusesToWrite() throws {
+    @Test func readOnlyTransactionRefusesWrites() throws {
         let connection = try TestBed().withTable()
         let error = #expect(throws: PostgresError.self) {
             try connection.transaction(readOnly: true) { _ = try $0.run("INSERT INTO t VALUES (1)") }
@@ -54,7 +54,7 @@ import Testing
         #expect(try connection.transaction(readOnly: true) { try $0.count } == 0)
     }
 
-    @Test func aTransactionMayHaveMoreTimeThanACall() throws {
+    @Test func transactionMayHaveMoreTimeThanCall() throws {
         let connection = try TestBed(deadline: .milliseconds(300)).connect()
         let rows = try connection.transaction(deadline: .seconds(20)) { try $0.run("SELECT 1, pg_sleep(0.6)").rows }
         #expect(rows == [[1, nil]])
@@ -63,7 +63,7 @@ import Testing
         #expect(connection.isIdle)
     }
 
-    @Test func aTransactionMayHaveLessTimeThanACall() throws {
+    @Test func transactionMayHaveLessTimeThanCall() throws {
         let connection = try TestBed().connect()
         let error = #expect(throws: PostgresError.self) {
             try connection.transaction(deadline: .milliseconds(300)) { _ = try $0.run("SELECT pg_sleep(8)") }

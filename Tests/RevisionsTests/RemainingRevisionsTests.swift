@@ -10,7 +10,9 @@ import Testing
         names.map { BulkGetKey(id: DocumentID($0), revision: RevisionID("1-a")) }
     }
 
-    private func left(_ names: [String]) -> RemainingRevisions { RemainingRevisions(keys(names), retryFor: .seconds(60)) }
+    private func left(_ names: [String]) -> RemainingRevisions {
+        RemainingRevisions(keys(names), retryFor: .seconds(60))
+    }
 
     @Test(arguments: [["a"], ["c"], ["b", "a"], []]) func receivedRevisionsAreNotRequestedAgain(arrived: [String]) {
         let all = ["a", "b", "c"]

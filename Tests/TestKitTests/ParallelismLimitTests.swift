@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-/// More nested uses at once than there are slots: each test case would wait for ever if it took a second slot.
+/// More nested uses than slots: each test case would wait forever if it took a second slot.
 @Suite(.limitedParallelism) struct ParallelismLimitTests {
     @Suite(.limitedParallelism) struct NestedTests {
         @Test(.limitedParallelism(minutes: 1), arguments: 0..<200) func nestedTraitsTakeOneSlot(number: Int) async {
@@ -9,20 +9,22 @@ import Testing
         }
     }
 
-    /// They took their places in the queue one by one, behind all other tests.
+    /// Regression: they entered the queue one by one, behind all other tests.
     @Suite(.serialized) struct SerializedTests {
-        @Test func theTestsOfASerializedSuiteComeFirst() { #expect(ParallelismLimit.isSerialized) }
+        @Test func testsOfSerializedSuiteComeFirst() { #expect(ParallelismLimit.isSerialized) }
 
-        @Test(arguments: 1...2) func soDoTheirCases(number: Int) { #expect(ParallelismLimit.isSerialized) }
+        @Test(arguments: 1...2) func casesOfSerializedSuiteComeFirst(number: Int) {
+            #expect(ParallelismLimit.isSerialized)
+        }
     }
 
-    @Test(.serialized, arguments: 1...2) func theCasesOfASerializedTestComeFirst(number: Int) {
+    @Test(.serialized, arguments: 1...2) func casesOfSerializedTestComeFirst(number: Int) {
         #expect(ParallelismLimit.isSerialized)
     }
 
     @Test func otherTestsDoNotComeFirst() { #expect(!ParallelismLimit.isSerialized) }
 
-    @Test func aSuiteDoesNotKeepASlotItself() async { await Task.yield() }
+    @Test func suiteDoesNotKeepSlot() async { await Task.yield() }
 
     @Test func onlyTestCasesTakeSlots() throws {
         let trait = ParallelismLimit.limitedParallelism
@@ -31,7 +33,7 @@ import Testing
         #expect(trait.scopeProvider(for: test, testCase: Test.Case.current) != nil)
     }
 
-    @Test func aTestThatHangsIsEndedWithAnIssue() async throws {
+    @Test func hangingTestIsEndedWithIssue() async throws {
         let trait = ParallelismLimit.limitedParallelism(minutes: 0)
         let test = try #require(Test.current)
         try await withKnownIssue {

@@ -6,7 +6,7 @@ import Testing
         "cpu  \(user) 0 100 \(idle) \(waiting) 0 7 0 0 0\ncpu0 1 0 1 1 0 0 0 0 0 0\nintr 5\n"
     }
 
-    @Test func theShareIsThatOfTheTimeSinceTheLastCall() {
+    @Test func idleShareCoversTimeSinceLastCall() {
         var load = ProcessorLoad()
         #expect(load.idleShare(Self.stat(user: 1000, idle: 5000)) == nil)
         #expect(load.idleShare(Self.stat(user: 1075, idle: 5025)) == 0.25)
@@ -17,12 +17,12 @@ import Testing
     }
 
     @Test(arguments: ["", "cpu", "cpu  1 2 3", "intr 1 2 3 4 5 6 7 8", "cpu  a b c d e f g h"])
-    func anotherTextHasNoShare(text: String) {
+    func otherTextHasNoIdleShare(text: String) {
         var load = ProcessorLoad()
         #expect(load.idleShare(text) == nil && load.idleShare(text) == nil)
     }
 
-    @Test func slotsFollowTheLoad() {
+    @Test func slotsFollowLoad() {
         var count = SlotCount(processors: 2)
         #expect(count.value == 8)
         // Neither idle nor busy.

@@ -3,14 +3,14 @@ import TestKit
 import Testing
 
 @Suite struct TestSlotsTests {
-    /// The tasks that have a slot, and the most there ever were.
+    /// The number of tasks with a slot, and its maximum.
     private struct Use: Sendable {
         var now = 0
         var most = 0
         var order: [Int] = []
     }
 
-    @Test(arguments: [1, 2, 5]) func noMoreTasksRunThanThereAreSlots(count: Int) async throws {
+    @Test(arguments: [1, 2, 5]) func runningTasksNeverExceedSlots(count: Int) async throws {
         let slots = TestSlots(count)
         let use = Locked(Use())
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -66,7 +66,7 @@ import Testing
         #expect(use.withLock { $0.order } == [0, 2, 4, 1, 3, 5])
     }
 
-    @Test func moreSlotsAreTakenAtOnce() async throws {
+    @Test func addedSlotsAreTakenImmediately() async throws {
         let slots = TestSlots(1)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             try await slots.withSlot {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func withFewerSlotsTasksWaitUntilEnoughAreGivenBack() async throws {
+    @Test func tasksWaitUntilEnoughSlotsAreReleased() async throws {
         let slots = TestSlots(2)
         let use = Locked(Use())
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -89,7 +89,7 @@ import Testing
                     tasks.addTask { try await slots.withSlot { use.withLock { $0.most = 1 } } }
                     while slots.waitingTasks < 1 { await Task.yield() }
                 }
-                // One of two is back, and one is still there.
+                // One of two slots is free, and one is still taken.
                 #expect(slots.waitingTasks == 1 && use.withLock { $0.most } == 0)
             }
             try await tasks.waitForAll()
@@ -97,14 +97,14 @@ import Testing
         #expect(use.withLock { $0.most } == 1)
     }
 
-    @Test func aFailedTaskGivesItsSlotBack() async throws {
+    @Test func failedTaskReleasesSlot() async throws {
         struct Failed: Error {}
         let slots = TestSlots(1)
         await #expect(throws: Failed.self) { try await slots.withSlot { throw Failed() } }
         try await slots.withSlot {}
     }
 
-    @Test func aCancelledTaskLeavesTheQueue() async throws {
+    @Test func cancelledTaskLeavesQueue() async throws {
         let slots = TestSlots(1)
         try await slots.withSlot {
             let waiting = Task { try await slots.withSlot { Issue.record("it was cancelled before it had a slot") } }

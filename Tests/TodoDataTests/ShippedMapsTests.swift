@@ -4,13 +4,13 @@ import Rules
 import Testing
 import TodoChecks
 
-/// The maps in `rules/maps`, over the sample exports in `assets`.
+/// The maps in `rules/maps`, applied to the sample exports in `assets`.
 @Suite struct ShippedMapsTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
     private static let maps = root.appending(path: "rules/maps").path
 
-    /// The documents of an export, with Extended JSON made plain.
+    /// The documents of an export, with Extended JSON converted to plain JSON.
     private func export(_ name: String) throws -> [JSONText] {
         let bytes = try Data(contentsOf: Self.root.appending(path: "assets/\(name).ejson.ndjson"))
         return try bytes.split(separator: UInt8(ascii: "\n")).map { line in
@@ -40,7 +40,7 @@ import TodoChecks
         return results.flatMap(\.documents)
     }
 
-    /// That the training app and its sync function would take all of it, once it is brought into order.
+    /// Checks that the training app and its sync function would accept all documents in the right order.
     private func expectTodoData(_ mapped: [MappedDocument]) {
         let values = mapped.map(\.document.root)
         for value in values {
@@ -58,7 +58,7 @@ import TodoChecks
         }
     }
 
-    @Test func theirTestsPassAndNothingInThemLooksWrong() async throws {
+    @Test func shippedMapsPassTheirTestsAndChecks() async throws {
         let set = try RuleFileSet.load(paths: [Self.maps], kind: .mapping)
         #expect(set.fileCount == 5 && set.testCount > 20)
         #expect(set.warnings().map(\.description) == [])
@@ -67,7 +67,7 @@ import TodoChecks
         #expect(results.filter { !$0.hasPassed }.map(\.name) == [])
     }
 
-    @Test func itemsOfAtlasBecomeTodoDataAndItemsAgain() async throws {
+    @Test func atlasItemsBecomeTodoDataAndBack() async throws {
         let items = try export("atlas-items")
         let todo = try await map(items, by: "atlas-item")
         expectTodoData(todo)
@@ -77,7 +77,7 @@ import TodoChecks
         for (item, output) in zip(items, back) { #expect(item.root.isEquivalent(to: output.document.root)) }
     }
 
-    @Test func itemsOfAtlasBecomeItemsOfTheTemplateAppAndBack() async throws {
+    @Test func atlasItemsBecomeTemplateAppItemsAndBack() async throws {
         let items = try export("atlas-items")
         let template = try await map(items, by: "atlas-item-to-template")
         for output in template {
@@ -90,7 +90,7 @@ import TodoChecks
         for (item, output) in zip(items, back) { #expect(item.root.isEquivalent(to: output.document.root)) }
     }
 
-    @Test func theTaskTrackerBecomesListsTasksAndListUsersAndBack() async throws {
+    @Test func taskTrackerBecomesListsTasksAndListUsersAndBack() async throws {
         let (users, tasks) = (try export("realm-users"), try export("realm-tasks"))
         let todo = try await map(users + tasks, by: "realm-task", slurps: ["users": list(users)])
         expectTodoData(todo)

@@ -6,7 +6,7 @@ import TodoChecks
 import TodoData
 import TypedDocuments
 
-/// Swift Testing has a type of this name, too.
+/// Swift Testing also has a type of this name.
 private typealias Attachment = TypedDocuments.Attachment
 
 /// The to-do documents as Swift types.
@@ -52,7 +52,7 @@ private typealias Attachment = TypedDocuments.Attachment
         #"{"_id":"t","_rev":"1-a","type":"task","task":"Eggs","n":1.10,"taskList":{"id":"amy.l","owner":"amy","x":1}}"#,
         #"{"_id":"t","task":"Eggs","createdAt":"2026-11-20T10:00:00Z","taskList":{"owner":"amy","id":"amy.l"}}"#,
     ])
-    func aTaskKeepsItsBytes(_ document: String) throws {
+    func taskKeepsItsBytes(_ document: String) throws {
         var task = try read(TodoTask.self, document)
         try task.validate()
         #expect(try text(task) == document)
@@ -65,15 +65,15 @@ private typealias Attachment = TypedDocuments.Attachment
         (#"{"_id":"i","isComplete":false,"owner_id":"u1","summary":"a"}"#),
         (#"{"_id":"i","id":"i","isComplete":false,"ownerId":"u1","summary":"a"}"#),
     ])
-    func anItemKeepsItsShape(_ document: String) throws {
+    func itemKeepsItsShape(_ document: String) throws {
         var item = try read(Item.self, document)
         item.isComplete = true
         #expect(try text(item) == document.replacing("false", with: "true"))
         #expect(item.owner == "u1")
     }
 
-    /// Couchbase Lite writes blobs.
-    @Test func aBlobIsAnImage() throws {
+    /// Couchbase Lite writes blobs in this form.
+    @Test func blobIsImage() throws {
         let document = #"""
             {"_id":"t","_rev":"1-a","task":"Eggs","taskList":{"id":"amy.l","owner":"amy"},
              "image":{"@type":"blob","content_type":"image/png","digest":"sha1-x","length":3},
@@ -91,7 +91,7 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(removed["image"] == nil && removed["_attachments"]?.childCount == 0)
     }
 
-    @Test func whatTheSyncFunctionWouldRefuseIsNotValid() throws {
+    @Test func documentsRefusedBySyncFunctionAreInvalid() throws {
         let task = try read(TodoTask.self, #"{"_id":"t","task":"","taskList":{"id":"ben.l","owner":"amy"}}"#)
         let error = #expect(throws: TodoDocumentError.self) { try task.validate() }
         #expect(
@@ -104,19 +104,19 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(throws: TodoDocumentError.self) { try Item("", owner: "u1").validate() }
     }
 
-    @Test func aDocumentOfSomebodyElseIsRefused() throws {
+    @Test func documentOfOtherUserIsRefused() throws {
         try Self.list.requireOwner("amy")
         let error = #expect(throws: OwnershipError.self) { try Self.list.requireOwner("ben") }
         #expect(error?.description == "the document 'amy.l' belongs to 'amy', not to 'ben'")
-        // What belongs to nobody does not belong to a user without a name.
-        let nobody = try read(TodoTask.self, #"{"_id":"t","task":"a","taskList":{"id":"amy.l"}}"#)
-        #expect(throws: OwnershipError.self) { try nobody.requireOwner("") }
-        // Two spellings that look the same are two users.
+        // A document without an owner does not belong to a user with an empty name.
+        let ownerless = try read(TodoTask.self, #"{"_id":"t","task":"a","taskList":{"id":"amy.l"}}"#)
+        #expect(throws: OwnershipError.self) { try ownerless.requireOwner("") }
+        // Canonically equivalent names are two users.
         let list = TaskList(name: "x", owner: "é", key: "l")
         #expect(throws: OwnershipError.self) { try list.requireOwner("e\u{301}") }
     }
 
-    @Test func eachTypeSaysHowConflictsAreSettled() {
+    @Test func eachTypeHasConflictPolicy() {
         #expect(TodoTask.conflictPolicy == .merge)
         #expect(
             [TaskList.conflictPolicy, TaskListUser.conflictPolicy, Moderator.conflictPolicy] == [
@@ -125,7 +125,7 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(Item.conflictPolicy == .deletesWin)
     }
 
-    @Test func aReferenceKeepsItsForm() throws {
+    @Test func referenceKeepsItsForm() throws {
         struct Page: DocumentCodable {
             var origin = DocumentOrigin()
             var next: Reference<Page>

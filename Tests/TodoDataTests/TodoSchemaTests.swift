@@ -16,7 +16,7 @@ import Testing
     private static let sha1 = "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8="
     private static let blob = #"{"@type":"blob","content_type":"image/png","digest":"\#(sha1)","length":6}"#
 
-    /// The training app keeps the picture of a task as a blob of Couchbase Lite.
+    /// The training app stores a task's picture as a Couchbase Lite blob.
     @Test(arguments: [
         ("BLOB", #""blob_/image":{"digest":"SHA1","length":6,"stub":true}"#, []),
         ("BLOB", #""blob_/image":{"digest":"md5-x","length":6,"stub":true}"#, []),
@@ -38,13 +38,13 @@ import Testing
             ]
         ),
     ])
-    func theImageOfATaskIsABlob(image: String, attachments: String, expected: [String]) throws {
+    func taskImageIsBlob(image: String, attachments: String, expected: [String]) throws {
         let text =
             #"{"_id":"t","type":"task","task":"Eggs",\#(Self.list),"image":\#(image),"#
             + #""_attachments":{\#(attachments)}}"#
         let document = text.replacing("BLOB", with: Self.blob).replacing("SHA1", with: Self.sha1)
         #expect(try violations(document, hasAttachments: true) == expected)
-        // A value of the Swift API comes without its attachments.
+        // A value of the Swift API does not include its attachments.
         let alone = try violations(document)
         #expect(alone == expected.filter { !$0.contains("attachment") })
     }
@@ -58,7 +58,7 @@ import Testing
             #"{"_id":"t","type":"task","task":"Eggs","complete":false,"createdAt":"2026-11-20T08:18:05.781Z",\#(list)}"#,
             nil
         ),
-        // What the sync function does not ask for.
+        // Not required by the sync function.
         (#"{"_id":"t","type":"task","task":"Eggs",\#(list)}"#, nil),
         (#"{"_id":"t","task":"Eggs",\#(list)}"#, "tasks"),
         (#"{"_id":"t","type":"task","task":"Eggs",\#(list)}"#, "tasks"),
@@ -66,12 +66,12 @@ import Testing
         (#"{"_id":"amy.l.ben","username":"ben",\#(list)}"#, "users"),
         (#"{"_id":"moderator.dora","username":"dora"}"#, "moderators"),
         (#"{"_id":"x","_deleted":true}"#, nil), (#"{"_id":"x","_deleted":true}"#, "tasks"),
-        // Members that nobody asks about, and escapes.
+        // Unchecked members, and escapes.
         (#"{"_id":"amy.\u006c","type":"\u0074ask-list","name":"\n","owner":"a\u006dy","n":12345678901234567890}"#, nil),
-        // Another collection says nothing.
+        // Other collections do not determine a kind.
         (#"{"_id":"amy.l","type":"task-list","name":"Groceries","owner":"amy"}"#, "other"),
     ])
-    func whatIsRight(document: String, collection: String?) throws {
+    func validDocumentsAreAccepted(document: String, collection: String?) throws {
         #expect(try violations(document, in: collection) == [])
     }
 
@@ -94,7 +94,7 @@ import Testing
         ),
         (
             #"{"_id":"amy.l","type":"task","name":"x","owner":"amy"}"#, "lists",
-            ["/type must be left out: these are task lists"]
+            ["/type must be omitted: this collection contains task lists"]
         ),
         (#"{"type":"task-list"}"#, nil, ["/_id is missing", "/name is missing", "/owner is missing"]),
         (
@@ -140,22 +140,22 @@ import Testing
             #"{"_id":"moderator.amy","type":"moderator","username":"dora"}"#, nil,
             [#"/_id must be moderator, a dot and username, "moderator.dora""#]
         ),
-        // Texts that only look the same.
+        // Canonically equivalent texts.
         (
             #"{"_id":"jose\u0301.l","type":"task-list","name":"x","owner":"jos\u00e9"}"#, nil,
             ["/_id must begin with the owner and a dot, \"jos\u{e9}.\""]
         ),
     ])
-    func whatIsWrong(document: String, collection: String?, expected: [String]) throws {
+    func violationsAreReported(document: String, collection: String?, expected: [String]) throws {
         #expect(try violations(document, in: collection) == expected)
     }
 
-    @Test func theAppsCollectionsHaveAKindEach() {
+    @Test func eachAppCollectionHasKind() {
         let kinds = ["lists", "tasks", "users", "moderators", "_default", "Lists", nil].map(TodoKind.init(collection:))
         #expect(kinds == [.taskList, .task, .listUser, .moderator, nil, nil, nil])
     }
 
-    @Test func listsComeBeforeTheirTasksAndTheseBeforeTheUsers() throws {
+    @Test func listsPrecedeTasksAndTasksPrecedeUsers() throws {
         let documents = [
             #"{"type":"task-list.user"}"#, #"{"_deleted":true,"type":"task-list"}"#, #"{"type":"task"}"#, "7",
             #"{"type":"task-list"}"#, #"{"type":"moderator"}"#, "{}",
@@ -166,7 +166,7 @@ import Testing
         #expect(TodoSchema.order(try JSONText("{}").root, collection: "tasks") == 2)
     }
 
-    @Test func hugeAndDeepDocumentsAreAnswered() throws {
+    @Test func hugeAndDeepDocumentsAreChecked() throws {
         let deep = String(repeating: "[", count: 9_000) + String(repeating: "]", count: 9_000)
         #expect(try violations(#"{"_id":"t","type":"task","task":\#(deep),"taskList":\#(deep)}"#).count == 2)
         let long = String(repeating: "\\u0000", count: 200_000)
@@ -183,5 +183,5 @@ import Testing
         ("2026-11-20T10:00:00+0100", false), ("2026-11-20T10:00:00+24:00", false), ("2026-11-20T10:00:00Zx", false),
         ("20261120T100000Z", false), ("２026-11-20T10:00:00Z", false), ("", false),
     ])
-    func times(text: String, isTime: Bool) { #expect(ISOTime.isTime(Array(text.utf8)) == isTime) }
+    func timesAreChecked(text: String, isTime: Bool) { #expect(ISOTime.isTime(Array(text.utf8)) == isTime) }
 }

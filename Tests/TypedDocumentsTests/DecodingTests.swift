@@ -4,7 +4,7 @@ import Testing
 
 @testable import TypedDocuments
 
-/// Documents as Swift types.
+/// Decoding of documents into Swift types.
 @Suite struct DecodingTests {
     private enum Color: String, Codable { case red, green }
 
@@ -64,7 +64,7 @@ import Testing
         #expect(value.grid == [[1, nil], []] && value.counts == ["a": 1])
     }
 
-    @Test func whatIsReadIsWrittenAlike() throws {
+    @Test func readValuesAreWrittenAlike() throws {
         let value = try decode(Everything.self, Self.everything)
         let json = try DocumentEncoder().encode(value).json.root
         let expected = try JSONText(
@@ -78,13 +78,13 @@ import Testing
         #expect(json.isEquivalent(to: expected), "\(String(decoding: json.bytes, as: UTF8.self))")
     }
 
-    @Test func whatHasNoMembersIsAnObject() throws {
+    @Test func typeWithoutMembersIsObject() throws {
         struct Nothing: Codable {}
         #expect(try DocumentEncoder().encode(Nothing()).json.bytes == Array("{}".utf8))
         #expect(try DocumentEncoder().encode([Nothing()]).json.bytes == Array("[{}]".utf8))
     }
 
-    @Test func aSubclassHasAMemberForItsParent() throws {
+    @Test func subclassHasMemberForParent() throws {
         let dog = Dog()
         (dog.name, dog.tricks) = ("Rex", 3)
         let json = try DocumentEncoder().encode(dog).json
@@ -115,14 +115,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [Double.infinity, -.infinity, .nan]) func whatJSONCannotHoldIsAnError(number: Double) {
+    @Test(arguments: [Double.infinity, -.infinity, .nan]) func valuesThatJSONCannotHoldAreErrors(number: Double) {
         #expect(throws: EncodingError.self) { try DocumentEncoder().encode(["a": number]) }
     }
 
-    // MARK: - Misfits
+    // MARK: - Type mismatches
 
-    private func misfit(_ type: (some Decodable).Type, _ text: String) throws -> Misfit {
-        try #require(#expect(throws: Misfit.self) { try decode(type, text) })
+    private func misfit(_ type: (some Decodable).Type, _ text: String) throws -> TypeMismatch {
+        try #require(#expect(throws: TypeMismatch.self) { try decode(type, text) })
     }
 
     @Test(arguments: [
@@ -140,11 +140,11 @@ import Testing
         ),
         ("[]", "the document must be an object, but is a list"),
     ])
-    func aMisfitSaysWhereAndWhat(text: String, expected: String) throws {
+    func typeMismatchNamesPathAndKinds(text: String, expected: String) throws {
         #expect(try misfit(Part.self, text).description == expected)
     }
 
-    @Test func aMisfitDeepInADocumentHasItsPath() throws {
+    @Test func nestedTypeMismatchHasPath() throws {
         struct Tree: Codable { var branches: [[String: Part]] }
         let text = #"{"branches":[{},{"left":{"name":{"first":"secret"}}}]}"#
         let misfit = try misfit(Tree.self, text)
@@ -153,7 +153,7 @@ import Testing
         #expect(!misfit.description.contains("secret"))
     }
 
-    @Test func aLongValueIsCut() throws {
+    @Test func longValueIsTruncated() throws {
         let misfit = try misfit([String: Int].self, #"{"a":"\#(String(repeating: "x", count: 1000))"}"#)
         #expect(misfit.value?.count == 201)
     }
@@ -162,22 +162,24 @@ import Testing
         (#"{"a":"blue"}"#, "a must be a known value of Color, but is text"),
         (#"{"a":1}"#, "a must be text, but is a number"),
     ])
-    func anUnknownValueOfAnEnumeration(text: String, expected: String) throws {
+    func unknownEnumerationValueIsTypeMismatch(text: String, expected: String) throws {
         #expect(try misfit([String: Color].self, text).description == expected)
     }
 
-    @Test(arguments: ["yesterday", "2026-02-30T10:00:00Z", "2026-11-20T10:00:00"]) func whatIsNoTime(_ text: String)
+    @Test(arguments: ["yesterday", "2026-02-30T10:00:00Z", "2026-11-20T10:00:00"]) func invalidTimeIsTypeMismatch(
+        _ text: String
+    )
         throws
     {
         let misfit = try misfit([String: Date].self, #"{"a":"\#(text)"}"#)
         #expect(misfit.description == #"a must be a time such as "2026-11-20T10:00:00.000Z", but is text"#)
     }
 
-    @Test(arguments: ["*", "A", "AQI"]) func whatIsNoBase64(_ text: String) throws {
+    @Test(arguments: ["*", "A", "AQI"]) func invalidBase64IsTypeMismatch(_ text: String) throws {
         #expect(try misfit([String: Data].self, #"{"a":"\#(text)"}"#).expected == "base64")
     }
 
-    @Test func aListThatIsTooShort() throws {
+    @Test func tooShortListIsTypeMismatch() throws {
         struct Pair: Decodable {
             init(from decoder: any Decoder) throws {
                 var container = try decoder.unkeyedContainer()
@@ -188,7 +190,7 @@ import Testing
         #expect(try misfit(Pair.self, "[1,null]").description == "[1] must be a whole number, but is null")
     }
 
-    @Test func aTypeMayRefuseADocumentItself() throws {
+    @Test func typeCanRefuseDocument() throws {
         struct Refusal: Error, CustomStringConvertible { let description = "Refusal" }
         struct Picky: Decodable { init(from decoder: any Decoder) throws { throw Refusal() } }
         #expect(try misfit(Picky.self, "{}").description.contains("Refusal"))
@@ -197,12 +199,12 @@ import Testing
     // MARK: - Numbers
 
     @Test(arguments: [("5.0", 5), ("1e2", 100), ("-0", 0), ("9007199254740993", 9_007_199_254_740_993)])
-    func anIntegerMayBeWrittenAsAFloat(text: String, expected: Int) throws {
+    func integerMayBeWrittenAsFloat(text: String, expected: Int) throws {
         #expect(try decode([Int].self, "[\(text)]") == [expected])
     }
 
     @Test(arguments: ["1e400", "1e-400", "0.1234567890123456789012345678901234567890123"])
-    func aDecimalIsExactOrAnError(text: String) throws {
-        #expect(throws: Misfit.self) { try decode([Decimal].self, "[\(text)]") }
+    func decimalIsExactOrError(text: String) throws {
+        #expect(throws: TypeMismatch.self) { try decode([Decimal].self, "[\(text)]") }
     }
 }

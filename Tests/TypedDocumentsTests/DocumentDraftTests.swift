@@ -4,10 +4,10 @@ import Testing
 
 @testable import TypedDocuments
 
-/// Swift Testing has a type of this name, too.
+/// Swift Testing also has a type of this name.
 private typealias Attachment = TypedDocuments.Attachment
 
-/// What a save would write.
+/// The document that a save would write.
 @Suite struct DocumentDraftTests {
     private struct Note: DocumentCodable {
         static let documentType: String? = "note"
@@ -41,13 +41,13 @@ private typealias Attachment = TypedDocuments.Attachment
 
     private func text(_ draft: DocumentDraft) -> String { String(decoding: draft.body.bytes, as: UTF8.self) }
 
-    @Test func aNewDocumentSaysItsTypeWhereOthersHaveAnother() throws {
+    @Test func newDocumentGetsTypeOutsideCollections() throws {
         let note = Note(origin: DocumentOrigin("n"), text: "a")
         #expect(text(try draft(note)) == #"{"text":"a","_id":"n","type":"note"}"#)
         #expect(text(try draft(note, isCollection: true)) == #"{"text":"a","_id":"n"}"#)
     }
 
-    @Test func everythingElseKeepsItsBytes() throws {
+    @Test func otherContentKeepsItsBytes() throws {
         let document =
             #"{ "_id" : "n","_rev":"1-a", "text":"\u0061" , "numbers":[1.10, 2e0,3], "big":12345678901234567890 }"#
         var note = try read(Note.self, document)
@@ -56,7 +56,7 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(text(try draft(note)) == document.replacing("2e0", with: "5.0"))
     }
 
-    @Test func anAttachmentGoesWithItsProperty() throws {
+    @Test func attachmentIsRemovedWithItsProperty() throws {
         let stub = #"{"content_type":"image/png","length":3,"digest":"sha1-x","revpos":1,"stub":true}"#
         var note = try read(
             Note.self, #"{"_id":"n","_rev":"1-a","text":"a","_attachments":{"other":{"stub":true},"picture":\#(stub)}}"#
@@ -66,7 +66,7 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(text(try draft(note)) == #"{"_id":"n","_rev":"1-a","text":"a","_attachments":{"other":{"stub":true}}}"#)
     }
 
-    @Test func aNewAttachmentIsStoredUnderItsProperty() throws {
+    @Test func newAttachmentIsStoredUnderItsProperty() throws {
         let note = Note(origin: DocumentOrigin("n"), text: "a", picture: Attachment([1], contentType: "image/png"))
         let draft = try draft(note)
         #expect(draft.uploads.map(\.name) == ["picture"] && draft.uploads.map(\.bytes) == [[1]])
@@ -74,21 +74,21 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(saved["_rev"]?.string == "3-a" && saved["_attachments"]?["picture"]?["revpos"]?.integer == 3)
     }
 
-    @Test func anAttachmentInAListIsABlob() throws {
+    @Test func attachmentInListIsBlob() throws {
         let pages = [Page(scan: Attachment([1], contentType: "image/png"))]
         let draft = try draft(Note(origin: DocumentOrigin("n"), text: "a", pages: pages))
         #expect(draft.uploads.map(\.name) == ["blob_/pages/0/scan"])
         #expect(draft.body.root["pages"]?.element(0)?["scan"]?["@type"]?.string == "blob")
     }
 
-    @Test func anAttachmentOfAnotherNameIsRefused() throws {
+    @Test func attachmentWithOtherNameIsRefused() throws {
         let other = try read(
             Note.self, #"{"_id":"n","text":"a","_attachments":{"picture":{"content_type":"a/b","stub":true}}}"#)
         let note = Note(text: "a", pages: try [Page(scan: #require(other.picture))])
         #expect(throws: EncodingError.self) { try draft(note) }
     }
 
-    @Test func aStoredAttachmentIsNotThatOfACopy() throws {
+    @Test func storedAttachmentCannotBeCopied() throws {
         let stub = #"{"content_type":"a/b","stub":true}"#
         var note = try read(Note.self, #"{"_id":"n","text":"a","_attachments":{"picture":\#(stub)}}"#)
         note.origin = DocumentOrigin("copy")
@@ -103,22 +103,22 @@ private typealias Attachment = TypedDocuments.Attachment
         (#"{"_id":"n","_rev":"2-b","type":"note","text":"a","_attachments":{"picture":{"digest":"sha1-x"}}}"#, false),
         (#"{"_id":"n","_rev":"2-b","type":"note","text":"a"}"#, false),
     ])
-    func anAttachmentBelongsToTheContent(other: String, isSame: Bool) throws {
+    func attachmentBelongsToContent(other: String, isSame: Bool) throws {
         let draft = try draft(
             Note(origin: DocumentOrigin("n"), text: "a", picture: Attachment([1, 2, 3], contentType: "image/png")))
         let other = try JSONText(other.replacing("DIGEST", with: "sha1-cDeAcZjCKn0rCAc3HXY3eahP388=")).root
         #expect(draft.isContent(of: other, for: .syncGateway) == isSame)
     }
 
-    /// Once the document is saved, it would be that of the revision before.
-    @Test func theVersionIsNotSent() throws {
+    /// After the save, it would be the previous revision's attachment.
+    @Test func versionMemberIsNotSent() throws {
         var note = try read(Note.self, #"{"_cv":"1@a","_id":"n","_rev":"1-a","text":"a"}"#)
         #expect(try draft(note).isUnchanged)
         note.text = "b"
         #expect(text(try draft(note)) == #"{"_id":"n","_rev":"1-a","text":"b"}"#)
     }
 
-    @Test func codingKeysMayLeaveTheOriginOut() throws {
+    @Test func codingKeysMayOmitOrigin() throws {
         struct Plain: DocumentCodable {
             var origin = DocumentOrigin()
             var text: String
@@ -132,7 +132,7 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(text(try draft(plain)) == #"{"_id":"n","_rev":"1-a","text":"b"}"#)
     }
 
-    @Test func aPropertyMustNotChangeTheRevision() throws {
+    @Test func propertyMustNotChangeRevision() throws {
         var meddler = try read(Meddler.self, #"{"_id":"n","_rev":"1-a"}"#)
         #expect(try draft(meddler).isUnchanged)
         meddler.revisionText = "2-b"

@@ -3,11 +3,11 @@ import Testing
 
 @testable import TypedDocuments
 
-/// How elements get from the task that reads to the loop that uses them.
+/// The transfer of elements from the reading task to the loop.
 @Suite(.limitedParallelism) struct DocumentSequenceTests {
     private struct Failure: Error {}
 
-    /// All numbers from 0. Says so when the read has ended.
+    /// All numbers from 0. Signals the end of the read.
     private func numbers() -> (DocumentSequence<Int>, ended: AsyncStream<Int>) {
         let (ended, continuation) = AsyncStream.makeStream(of: Int.self)
         let sequence = DocumentSequence<Int> { handoff in
@@ -21,24 +21,24 @@ import Testing
         return (sequence, ended)
     }
 
-    @Test func leavingTheLoopEndsTheRead() async throws {
+    @Test func leavingLoopEndsRead() async throws {
         let (sequence, ended) = numbers()
         for try await number in sequence where number == 3 { break }
-        // It was not ahead of the loop.
+        // The read was not ahead of the loop.
         for await sent in ended {
             #expect(sent <= 4)
             break
         }
     }
 
-    @Test func cancellingTheTaskEndsTheLoop() async throws {
+    @Test func cancellingTaskEndsLoop() async throws {
         let (sequence, _) = numbers()
         let task = Task { for try await _ in sequence {} }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func eachLoopIsAReadOfItsOwn() async throws {
+    @Test func eachLoopReadsAgain() async throws {
         let (sequence, _) = numbers()
         for _ in 0..<2 {
             var iterator = sequence.makeAsyncIterator()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func whatWasSentComesBeforeTheError() async throws {
+    @Test func sentElementsPrecedeError() async throws {
         let sequence = DocumentSequence<Int> { handoff in
             try await handoff.send([1, 2])
             throw Failure()
@@ -56,7 +56,7 @@ import Testing
         #expect(found == [1, 2])
     }
 
-    @Test func aReadThatIsDoneEndsTheLoop() async throws {
+    @Test func finishedReadEndsLoop() async throws {
         let sequence = DocumentSequence<Int> { handoff in try await handoff.send([1, 2]) }
         var iterator = sequence.makeAsyncIterator()
         #expect(try await iterator.next() == 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TypedDocuments
 
-/// What a change does to the documents that match.
+/// The effect of a change on the matching documents.
 @Suite struct LiveQueryTests {
     private struct Note: DocumentCodable {
         var origin = DocumentOrigin()
@@ -30,16 +30,16 @@ import Testing
         }
     }
 
-    @Test func documentsComeAndGo() throws {
+    @Test func matchingDocumentsAreTracked() throws {
         var query = LiveQuery(DocumentReading<Note>(isCollection: false))
         for (row, isMatch, expected) in [
             (try row("a", "1-a"), false, []), (try row("a", "2-a"), true, ["+x"]),
-            // The feed brings it again.
+            // The feed delivers it again.
             (try row("a", "2-a"), true, []),
             (try row("a", "3-a", "\"y\""), true, ["=y"]), (try row("a", "4-a"), false, ["-a"]),
             (try row("a", "5-a"), false, []), (try row("b", "1-b"), true, ["+x"]),
             (try row("b", "2-b", nil), false, ["-b"]), (try row("c", "1-c", nil), false, []),
-            // It does not fit.
+            // The document does not fit the type.
             (try row("d", "1-d", "5"), true, ["!text"]), (try row("d", "2-d"), true, ["+x"]),
             (try row("d", "3-d", "5"), true, ["-d", "!text"]),
         ] as [(FeedRow, Bool, [String])] {

@@ -192,7 +192,7 @@ extension StateError {
                 reason: "\(error); the user must be let in, and own the schema or may create it: "
                     + "GRANT CONNECT, CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
             )
-        case .refused where error.isMendable: return .engineRefused(path: place, reason: "\(error)")
+        case .refused where error.isRecoverable: return .engineRefused(path: place, reason: "\(error)")
         case .refused, .badAnswer, .libraryMissing:
             return purpose == .writing
                 ? .cannotWrite(path: place, reason: "\(error)")

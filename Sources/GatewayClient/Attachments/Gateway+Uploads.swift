@@ -57,7 +57,7 @@ extension Gateway {
     private func put(
         _ id: DocumentID, _ body: [UInt8], _ attachments: [AttachmentUpload], query: [(name: String, value: String)]
     ) async throws(GatewayError) -> RevisionID {
-        try requireTaken(id)
+        try requireAccepted(id)
         guard !attachments.isEmpty else {
             let request = GatewayRequest(
                 method: "PUT", place: place(of: id), query: query, body: [body], deadline: settings.deadlines.bulk)
@@ -95,7 +95,7 @@ extension Gateway {
                 return "the name or type of an attachment contains control characters"
             }
             if dialect.requiresAttachmentDigests, attachment.digest?.algorithm != dialect.attachmentDigest {
-                return "\(dialect.name) takes the attachment '\(attachment.name)' only with its SHA-1 digest"
+                return "\(dialect.name) requires the SHA-1 digest of the attachment '\(attachment.name)'"
             }
         }
         return nil

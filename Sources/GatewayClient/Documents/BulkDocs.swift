@@ -50,7 +50,7 @@ extension Gateway {
     public func bulkDocs(_ documents: [BulkDocument]) async throws(GatewayError) -> [BulkOutcome] {
         precondition(
             Set(documents.map(\.id)).count == documents.count, "two documents of one bulk request have the same id")
-        return try await sendingTaken(documents, \.id) { taken async throws(GatewayError) in
+        return try await sendingAccepted(documents, \.id) { taken async throws(GatewayError) in
             try await sendBulk(taken)
         }
     }

@@ -30,7 +30,7 @@ extension Gateway {
     /// - Note: Source: `PUT /{keyspace}/{id}`.
     @discardableResult
     public func put(_ id: DocumentID, body: [UInt8]) async throws(GatewayError) -> RevisionID {
-        try requireTaken(id)
+        try requireAccepted(id)
         return try await put(place(of: id), body)
     }
 

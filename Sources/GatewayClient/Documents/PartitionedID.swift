@@ -41,7 +41,7 @@ extension Gateway {
     /// documents of a request for one such id.
     ///
     /// - Returns: One outcome per document, in their order.
-    func sendingTaken<Document>(
+    func sendingAccepted<Document>(
         _ documents: [Document], _ id: (Document) -> DocumentID,
         by send: ([Document]) async throws(GatewayError) -> [BulkOutcome]
     ) async throws(GatewayError) -> [BulkOutcome] {
@@ -56,7 +56,7 @@ extension Gateway {
     }
 
     /// - Throws: `.badRequest` if the database does not accept a document with this id.
-    func requireTaken(_ id: DocumentID) throws(GatewayError) {
+    func requireAccepted(_ id: DocumentID) throws(GatewayError) {
         if let reason = refusal(of: id) { throw GatewayError(.badRequest, reason, status: Self.refusedIDStatus) }
     }
 

@@ -134,7 +134,7 @@ extension Gateway {
     /// - Note: Source: `POST /{keyspace}/_bulk_docs` with `"new_edits":false`. Sync Gateway answers one row per
     ///   revision, in the order of the request; CouchDB names only failures, and answers `[]` if there are none.
     public func storeRevisions(_ revisions: [RevisionToStore]) async throws(GatewayError) -> [BulkOutcome] {
-        try await sendingTaken(revisions, \.document.id) { taken async throws(GatewayError) in
+        try await sendingAccepted(revisions, \.document.id) { taken async throws(GatewayError) in
             try await sendRevisions(taken)
         }
     }

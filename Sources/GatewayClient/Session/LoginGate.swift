@@ -32,15 +32,15 @@ final class LoginGate: Sendable {
 
     /// The time between the first attempt and the second one.
     private static let secondAttempt: Duration = .seconds(10)
-    private static let mostRefusals = 2
+    private static let maxRefusals = 2
     private static let memory: Duration = .seconds(300)
     /// For this long after an accepted request, requests need not wait for each other.
     private static let freshness: Duration = .seconds(10)
     /// The longest time that requests wait for the first one: a longpoll may be answered much later.
-    private static let patience: Duration = .seconds(2)
+    private static let trialTimeout: Duration = .seconds(2)
     /// The interval at which a waiting request checks for admission, and the number of checks.
     static let wait: Duration = .milliseconds(20)
-    static let mostWaits = 100
+    static let maxWaits = 100
 
     private struct State {
         /// The refusals since the credentials were accepted.
@@ -58,8 +58,8 @@ final class LoginGate: Sendable {
             var state = states[key] ?? State()
             state.refusals.removeAll { $0.duration(to: now) >= Self.memory }
             defer { states[key] = state }
-            if state.refusals.count >= Self.mostRefusals { return .hold(nextAttempt: nil) }
-            let isTried = state.trial.map { $0.duration(to: now) < Self.patience } ?? false
+            if state.refusals.count >= Self.maxRefusals { return .hold(nextAttempt: nil) }
+            let isTried = state.trial.map { $0.duration(to: now) < Self.trialTimeout } ?? false
             if let refusal = state.refusals.last {
                 let left = Self.secondAttempt - refusal.duration(to: now)
                 // The second attempt is in progress, so do not give up.

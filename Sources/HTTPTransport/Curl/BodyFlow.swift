@@ -1,4 +1,4 @@
-/// The buffer between a transfer that receives and a task that reads: about one high-water mark of bytes.
+/// The buffer between a receiving transfer and a reading task: about one high-water mark of bytes.
 ///
 /// A plain value under a lock; the result of each function says what the caller must do after releasing the lock.
 /// Receiving → (paused ⇄ receiving) → ended. Only the loop's thread receives; the reader takes bytes or gives up.
@@ -13,8 +13,8 @@ struct BodyFlow: Sendable {
         case wait
     }
 
-    /// A reader to wake, and what to give it.
-    struct HandOver {
+    /// A reader to wake, with its bytes.
+    struct Delivery {
         let reader: Reader
         let part: Part
         /// The transfer was paused because of these bytes and must be told to continue.
@@ -47,7 +47,7 @@ struct BodyFlow: Sendable {
         return true
     }
 
-    /// What a reader gets at once.
+    /// Returns the bytes for a new reader, or tells it to wait.
     mutating func arrive() -> Arrival {
         if case .failure(let error)? = end, waiting.isEmpty { return .part(.failure(error), wasPaused: false) }
         if !waiting.isEmpty {
@@ -57,7 +57,7 @@ struct BodyFlow: Sendable {
         return end == nil ? .wait : .part(.success(nil), wasPaused: false)
     }
 
-    /// Makes `reader` wait, unless something has arrived meanwhile.
+    /// Makes `reader` wait, unless bytes have arrived meanwhile.
     mutating func wait(_ reader: Reader) -> Arrival {
         let arrival = arrive()
         if case .wait = arrival {
@@ -67,21 +67,21 @@ struct BodyFlow: Sendable {
         return arrival
     }
 
-    /// Returns the waiting reader with what has arrived for it; nil if either is missing.
-    mutating func handOver() -> HandOver? {
+    /// Returns the waiting reader with the bytes for it; nil if there is no reader or nothing has arrived.
+    mutating func takeDelivery() -> Delivery? {
         guard let reader, !waiting.isEmpty || end != nil else { return nil }
         self.reader = nil
         guard case .part(let part, let wasPaused) = arrive() else { return nil }
-        return HandOver(reader: reader, part: part, wasPaused: wasPaused)
+        return Delivery(reader: reader, part: part, wasPaused: wasPaused)
     }
 
     /// Ends the transfer. After a cut, the bytes received before it can still be read; after a cancellation, none can.
-    mutating func finish(_ result: Result<Void, HTTPTransportError>) -> HandOver? {
+    mutating func finish(_ result: Result<Void, HTTPTransportError>) -> Delivery? {
         guard end == nil else { return nil }
         end = result
         if case .failure(let error) = result, error.code == .cancelled { waiting = [] }
         isPaused = false
-        return handOver()
+        return takeDelivery()
     }
 
     private mutating func take() -> [UInt8] {

@@ -14,22 +14,22 @@ actor CurlEngine {
 
     private let configuration: HTTPClientConfiguration
     private let resources: SystemResources
-    /// Nil if there was no memory for it; then the loop does not start.
+    /// Nil if there was no memory for it. The loop then does not start.
     private let multi: UnsafeMutableRawPointer?
     nonisolated let hasHandle: Bool
     private let touched = TouchedTransfers()
-    /// Swapped with the list of `touched`, so that neither is allocated again and again.
+    /// Swapped with the list of `touched`, so that neither is allocated repeatedly.
     private var delivering: [CurlTransfer] = []
     private var transfers: [TransferID: CurlTransfer] = [:]
-    /// Those that rest, in no order.
+    /// The resting transfers, in no order.
     private var resting: [TransferID] = []
-    /// Never later than the first deadline of all. If it is earlier, one pass over all transfers corrects it.
+    /// Never later than the earliest deadline. If it is earlier, one pass over all transfers corrects it.
     private var nextDue: Instant?
-    /// A deadline has moved or gone since ``nextDue`` was found: the thread must not wake up for it.
-    private var isDueOld = false
-    /// How many rounds the thread has made; it sleeps in between.
+    /// A deadline was moved or removed since ``nextDue`` was determined. The thread must not wake up for it.
+    private var isDueStale = false
+    /// The number of rounds of the thread; it sleeps in between.
     private(set) var turns = 0
-    /// Why nothing can be sent any more.
+    /// Why no more requests can be sent.
     private var end: HTTPTransportError?
 
     /// `curl_global_init`, once per process. Thread-safe: Swift initialises a global only once.
@@ -80,7 +80,7 @@ actor CurlEngine {
 
     nonisolated func post(_ signal: CurlLoop.Signal) { loop.post(signal) }
 
-    /// One round: signals, network, overdue transfers; then sleeps until there is more to do.
+    /// One round: handles signals, network and overdue transfers, then sleeps until there is more to do.
     func turn(_ signals: [CurlLoop.Signal]) {
         turns += 1
         for signal in signals { handle(signal) }
@@ -90,7 +90,7 @@ actor CurlEngine {
         finishTransfers()
         let continues = deliver()
         expire()
-        // One pass only: a reader that waits again at once must not delay signals and jobs.
+        // One pass only: a reader that waits again immediately must not delay signals and jobs.
         if !continues { poll() }
     }
 
@@ -109,7 +109,7 @@ actor CurlEngine {
     }
 
     private func start(_ transfer: CurlTransfer) {
-        // Asked again: the engine may have been suspended on the way into the continuation. Nothing runs between this
+        // Checked again: the engine may have been suspended on the way into the continuation. Nothing runs between this
         // check and the entry in `transfers`, where a later cancellation finds the transfer.
         if let refusal { return transfer.reportHead(.failure(refusal)) }
         transfers[transfer.id] = transfer
@@ -133,12 +133,12 @@ actor CurlEngine {
             guard let transfer = transfers[id] else { return }
             transfer.timers.extend(to: deadline)
             arm(transfer)
-            isDueOld = true
+            isDueStale = true
         }
     }
 
-    /// Ends a transfer whose body can't be produced. The connection is closed, so that the server gets no complete
-    /// body.
+    /// Ends a transfer whose body can't be produced. The connection is closed, so that the server does not get a
+    /// complete body.
     private func endIfSourceFailed(_ transfer: CurlTransfer) {
         guard let error = transfer.uploadFlow?.withLock(\.failure) else { return }
         finish(transfer, .failure(HTTPTransportError(error.code, error.message, of: transfer)))
@@ -161,16 +161,16 @@ actor CurlEngine {
     /// Ends a transfer, with any result. `curl_multi_remove_handle` closes the connection of an unfinished one.
     private func finish(_ transfer: CurlTransfer, _ result: Result<Void, HTTPTransportError>) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
-        isDueOld = true
+        isDueStale = true
         curl_multi_remove_handle(multi, transfer.easy)
         if case .failure(let error) = result, !transfer.head.isComplete { transfer.reportHead(.failure(error)) }
         transfer.reportHead()
         transfer.uploadFlow?.withLock { $0.close() }?.resume(returning: false)
-        transfer.handOver(transfer.flow.withLock { $0.finish(result) })
+        transfer.deliver(transfer.flow.withLock { $0.finish(result) })
         transfer.report(result)
     }
 
-    /// Gives readers what has arrived. True if a paused transfer continues and libcurl must be called again.
+    /// Passes received bytes to readers. Returns true if a paused transfer continues and libcurl must be called again.
     private func deliver() -> Bool {
         guard !touched.list.isEmpty else { return false }
         var continues = false
@@ -181,11 +181,11 @@ actor CurlEngine {
             transfer.untouch()
             guard transfers[transfer.id] != nil else { continue }
             if transfer.head.isComplete { transfer.reportHead() }
-            let (handOver, isPaused) = transfer.flow.withLock { ($0.handOver(), $0.isPaused) }
+            let (delivery, isPaused) = transfer.flow.withLock { ($0.takeDelivery(), $0.isPaused) }
             let isStarving = transfer.uploadFlow?.withLock(\.isStarving) ?? false
             if let now { transfer.timers.touch(at: now, isPaused: isPaused || isStarving) }
-            transfer.handOver(handOver)
-            if handOver?.wasPaused == true {
+            transfer.deliver(delivery)
+            if delivery?.wasPaused == true {
                 resume(transfer)
                 continues = true
             } else if !isPaused {
@@ -195,7 +195,7 @@ actor CurlEngine {
         return continues
     }
 
-    /// Takes the transfer's socket out of the set that is polled, if its pacing says so.
+    /// Stops polling the transfer's socket for a while, if its pacing says so.
     private func beginRest(of transfer: CurlTransfer) {
         guard let rest = transfer.pacing?.rest(after: transfer.freshBytes) else {
             transfer.freshBytes = 0
@@ -207,7 +207,7 @@ actor CurlEngine {
         curl_easy_pause(transfer.easy, CURLPAUSE_RECV)
     }
 
-    /// Lets the transfers whose rest is over be read again.
+    /// Resumes reading for transfers whose rest is over.
     private func endRests() {
         guard !resting.isEmpty else { return }
         let now = Instant.now
@@ -215,7 +215,7 @@ actor CurlEngine {
             guard let transfer = transfers[id], let end = transfer.restsUntil else { return true }
             guard end <= now else { return false }
             transfer.restsUntil = nil
-            // Checked also if nothing has come: then the next bytes are delivered at once.
+            // Check even if nothing has arrived: the next bytes are then delivered immediately.
             transfer.touch()
             curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
             return true
@@ -253,8 +253,8 @@ actor CurlEngine {
 
     /// Sleeps until a socket is ready, libcurl or a deadline needs attention, or another thread wakes the loop.
     private func poll() {
-        if isDueOld {
-            isDueOld = false
+        if isDueStale {
+            isDueStale = false
             nextDue = transfers.values.compactMap(\.timers.due).min()
         }
         let restEnd = resting.lazy.compactMap { self.transfers[$0]?.restsUntil }.min()
@@ -268,7 +268,7 @@ actor CurlEngine {
 }
 
 extension CurlTransfer {
-    /// Wakes the task that waits for the head, unless that has been done.
+    /// Wakes the task that waits for the head, unless it was already woken.
     fileprivate func reportHead(_ result: Head? = nil) {
         guard let reader = headReader else { return }
         headReader = nil
@@ -279,8 +279,8 @@ extension CurlTransfer {
         reader.resume(returning: result ?? whole)
     }
 
-    fileprivate func handOver(_ handOver: BodyFlow.HandOver?) {
-        guard let handOver else { return }
-        handOver.reader.resume(returning: handOver.part)
+    fileprivate func deliver(_ delivery: BodyFlow.Delivery?) {
+        guard let delivery else { return }
+        delivery.reader.resume(returning: delivery.part)
     }
 }

@@ -5,9 +5,9 @@ internal import Locking
 ///
 /// One queue takes the engine's jobs and other threads' signals, in order. The thread sleeps in `curl_multi_poll` and
 /// is woken through a pipe, only while it sleeps and only once. All Unix signals are blocked on it: SIGPIPE, which TLS
-/// writes can raise, would end the process, and the others are for the program to handle.
+/// writes can raise, would end the process, and the program handles the others.
 final class CurlLoop: SerialExecutor, TaskExecutor {
-    /// What other threads tell the engine without waiting for it.
+    /// Messages of other threads to the engine, which do not wait for it.
     enum Signal: Sendable {
         /// Abort the transfer and close its connection, if it is still there.
         case cancel(TransferID)
@@ -54,7 +54,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         for end in [wakeRead, wakeWrite] where end >= 0 { close(end) }
     }
 
-    /// Starts the thread, which lives until ``stop()`` or ``stopped()``.
+    /// Starts the thread, which runs until ``stop()`` or ``stopped()``.
     ///
     /// If the thread or its wake-up pipe can't be created, the engine is closed, and requests fail.
     func start(_ engine: CurlEngine, _ resources: SystemResources) {
@@ -123,7 +123,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     /// The end of the wake-up pipe that is polled along with the sockets.
     var wakeDescriptor: Int32 { wakeRead }
 
-    /// False if there is work: then the thread must not sleep.
+    /// Returns false if there is work, so that the thread must not sleep.
     func beginPolling() -> Bool {
         state.withLock { state in
             state.isPolling = state.work.isEmpty && !state.isStopping
@@ -168,7 +168,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
     }
 
-    /// Runs what is left; the closed engine answers at once. Later jobs run on the thread that enqueues them.
+    /// Runs the remaining jobs; the closed engine answers immediately. Later jobs run on the thread that enqueues them.
     private func finish() {
         while true {
             _ = runJobs()
@@ -186,8 +186,8 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 
     private func add(_ work: Work) {
-        // An executor is not retained by those that enqueue. The work itself may release the last reference to this loop,
-        // here or on the loop's thread.
+        // Enqueueing does not retain an executor. The work itself may release the last reference to this loop, here or
+        // on the loop's thread.
         let kept = Unmanaged.passRetained(self)
         defer { kept.release() }
         let (mustWake, mustRun) = state.withLock { state in
@@ -206,7 +206,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 }
 
-/// What the new thread runs, passed through the argument of `pthread_create`.
+/// The body of the new thread, passed through the argument of `pthread_create`.
 private final class ThreadBody: Sendable {
     private let body: @Sendable () -> Void
 

@@ -1,7 +1,7 @@
 import CCurl
 internal import Locking
 
-/// Identifies a transfer without keeping it alive: if the transfer is over, nothing is found.
+/// Identifies a transfer without keeping it alive. After the transfer's end, it finds nothing.
 typealias TransferID = UInt64
 
 /// The buffers for the two bodies of an exchange.
@@ -10,7 +10,7 @@ struct ExchangeFlows: Sendable {
     var upload: Locked<UploadFlow>?
 }
 
-/// One exchange with libcurl: an easy handle and everything that must live as long as it does.
+/// One exchange with libcurl: an easy handle and everything with the same lifetime.
 ///
 /// Belongs to the loop's thread; only ``flow`` and ``uploadFlow`` are shared. Deallocating it closes the handle.
 final class CurlTransfer {
@@ -24,13 +24,13 @@ final class CurlTransfer {
     /// For a body that is produced while it is sent; nil for all others.
     let uploadFlow: Locked<UploadFlow>?
     var timers: ExchangeTimers
-    /// Why the exchange was ended here, where libcurl only knows that a callback failed.
+    /// Why the exchange was ended here, if libcurl only knows that a callback failed.
     var ownError: HTTPTransportError.Code?
     /// Whether an address of the host was refused: see ``LinkLocal``.
     var hasRefusedAddress = false
     /// Waits for the head; nil once resumed.
     var headReader: UnsafeContinuation<Head, Never>?
-    /// Nil for a body that is delivered as it arrives.
+    /// Nil for a body that is delivered without pacing.
     var pacing: ReadPacing?
     /// When the socket is read again; nil unless the transfer rests.
     var restsUntil: ContinuousClock.Instant?
@@ -39,7 +39,7 @@ final class CurlTransfer {
 
     private(set) var head: HeadParser
     private var upload: UploadPosition
-    /// Nil if nobody asked how fast the body leaves.
+    /// Nil if the request does not measure its upload.
     private(set) var uploadTimer: UploadTimer?
     private let mayBeRepeated: Bool
     private let reportsConnection: Bool
@@ -98,7 +98,7 @@ final class CurlTransfer {
         return Int(sent) - Int(waiting)
     }
 
-    /// What the request wants to know of its connection, which is open by now. Nil if it wants nothing.
+    /// The connection report that the request asked for; the connection is open by now. Nil if it asked for none.
     var connectionReport: HTTPConnectionReport? { reportsConnection ? HTTPConnectionReport(of: easy) : nil }
 
     /// Reports the end of this exchange to the client's observer.

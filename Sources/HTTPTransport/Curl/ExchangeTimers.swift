@@ -1,7 +1,7 @@
 internal import Encodings
 
-/// When an exchange must be over. A plain value: the loop asks for the next due time, sleeps until then and checks, so
-/// a waiting longpoll costs nothing in between.
+/// The time limits of an exchange. A plain value: the loop asks for the next due time, sleeps until then and checks, so
+/// a waiting longpoll costs nothing.
 struct ExchangeTimers {
     typealias Instant = ContinuousClock.Instant
 
@@ -10,7 +10,7 @@ struct ExchangeTimers {
     private let idleTimeout: Duration?
     private let sendsBody: Bool
     private var lastActivity: Instant
-    /// The transfer waits for this program, to take bytes or to give some, so the idle timeout does not run.
+    /// The transfer is paused because this program must take or provide bytes. The idle timeout does not run.
     private var isPaused = false
     /// How many bytes the server had acknowledged after half of the idle timeout.
     private var acknowledgedBefore: Int?
@@ -45,7 +45,7 @@ struct ExchangeTimers {
         return deadline.map { min($0, idle) } ?? idle
     }
 
-    /// Which limit has been reached; nil if none has.
+    /// The limit that was reached; nil if there is none.
     ///
     /// - Parameter acknowledged: How many bytes of the request the server's side has acknowledged; nil if unknown.
     mutating func timeout(at now: Instant, acknowledged: @autoclosure () -> Int?) -> HTTPTransportError.Timeout? {

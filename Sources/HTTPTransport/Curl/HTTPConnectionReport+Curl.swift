@@ -1,7 +1,7 @@
 import CCurl
 
 extension HTTPConnectionReport {
-    /// What libcurl knows of the connection of a handle, whose transfer goes on.
+    /// Describes the connection of a handle whose transfer continues.
     ///
     /// - Note: Source: `curl_easy_getinfo(3)`.
     init(of easy: UnsafeMutableRawPointer) {
@@ -37,7 +37,7 @@ extension HTTPConnectionReport {
 }
 
 extension HTTPClient {
-    /// The libraries behind the client, as they are loaded now, with their versions: `libcurl 7.88.1`.
+    /// The currently loaded libraries of the client with their versions: `libcurl 7.88.1`.
     ///
     /// - Note: Source: `curl_version_info(3)`.
     package static var libraryVersions: [String] {

@@ -8,11 +8,11 @@ import Glibc
 /// - Note: Source: `curl_easy_setopt(3)`.
 func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeMutableRawPointer) {
     ccurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1)
-    // A cancelled transfer must not wait for a name lookup that is still under way (`Curl_resolver_kill`, from 7.87).
+    // A cancelled transfer must not wait for a pending name lookup (`Curl_resolver_kill`, from 7.87).
     ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
     ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     ccurl_setopt_str(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    // A path is taken literally: segments ".." may be names.
+    // A path is sent literally: segments ".." may be names.
     ccurl_setopt_long(easy, CURLOPT_PATH_AS_IS, 1)
     ccurl_setopt_str(easy, CURLOPT_NOPROXY, configuration.proxies.hostsWithoutProxy)
     ccurl_setopt_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
@@ -48,7 +48,7 @@ private let openSocket: OpenSocket = { _, _, address in
     return descriptor
 }
 
-/// The same, but refuses link-local addresses: libcurl then tries the next one of the host.
+/// Like `openSocket`, but refuses link-local addresses: libcurl then tries the next address of the host.
 private let openSocketToPermittedAddress: OpenSocket = { context, purpose, address in
     if let address, LinkLocal.includes(address) {
         CurlTransfer.of(context).hasRefusedAddress = true
@@ -64,7 +64,7 @@ extension HTTPRequest {
     /// Sets method, body and credentials.
     func setOptions(on easy: UnsafeMutableRawPointer, bufferSize: Int) {
         setMethod(on: easy, bufferSize: bufferSize)
-        // libcurl gathers the certificates while it opens a connection.
+        // libcurl collects the certificates while it opens a connection.
         if usesNewConnection || reportsConnection { ccurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         if reportsConnection { ccurl_setopt_long(easy, CURLOPT_CERTINFO, 1) }
         switch credentials?.secret {
@@ -110,10 +110,10 @@ extension HTTPRequest {
     }
 
     /// libcurl 7.88 sends a header of at most 1 MiB and calls a longer one "Out of memory" (`DYN_HTTP_REQUEST`). This
-    /// leaves room for what libcurl adds.
+    /// limit leaves room for the fields that libcurl adds.
     private static let headLimit = 1000 << 10
 
-    /// A message if URL and header, credentials included, are too long to send; nil if they are not.
+    /// A message if the URL and the header, including credentials, are too long to send; nil if they are not.
     var lengthError: String? {
         let limit = Self.headLimit
         let header = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
@@ -124,7 +124,7 @@ extension HTTPRequest {
         return "the request can't be sent: its \(part) is too long (more than \(limit >> 10) KiB in all)"
     }
 
-    /// The error for a request that can't be sent, or would send more than intended; nil if all is well.
+    /// The error for a request that can't be sent, or would send more than intended; nil if it is valid.
     var error: HTTPTransportError.Code? {
         guard method.isToken, headers.allSatisfy({ $0.name.isToken && $0.value.isFieldValue }),
             body.count.map({ $0 >= 0 }) ?? true

@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 
 extension HTTPTransportError {
-    /// What libcurl's `result` means for `transfer`.
+    /// The meaning of libcurl's `result` for `transfer`.
     init(_ result: CURLcode, of transfer: CurlTransfer) {
         let place = transfer.place
         let code =
@@ -87,7 +87,7 @@ extension CurlTransfer {
         return isTooLarge || result == CURLE_OUT_OF_MEMORY ? .tooLarge : nil
     }
 
-    /// An error if the only addresses of the host were refused, or no other could be connected to.
+    /// The error if all addresses of the host were refused, or no other address could be connected to.
     fileprivate func addressError(_ result: CURLcode) -> HTTPTransportError.Code? {
         result == CURLE_COULDNT_CONNECT && hasRefusedAddress ? .addressRefused : nil
     }

@@ -1,8 +1,8 @@
 import CCurl
 import Glibc
 
-/// Addresses that are only for the machine's own network card, and those at which clouds answer questions about the
-/// machine and hand out its credentials.
+/// Addresses that are valid only on the local link, and addresses where cloud services provide data about the machine
+/// and its credentials.
 ///
 /// - Note: Source: RFC 3927 and RFC 4291, section 2.5.6; RFC 3056, RFC 4291 and RFC 6052 for IPv4 in IPv6; the
 ///   documentation of EC2 for `fd00:ec2::254`, and of Alibaba Cloud for `100.100.100.200`.
@@ -20,13 +20,13 @@ enum LinkLocal {
         }
     }
 
-    /// What comes before an IPv4 address in an IPv6 address: mapped, compatible, translated, 6to4.
+    /// The prefixes of IPv4 addresses in IPv6 addresses: mapped, compatible, translated, 6to4.
     private static let embedding: [[UInt8]] = [
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], [0x20, 0x02],
     ]
 
-    /// - Parameter address: 4 or 16 bytes, the first one first.
+    /// - Parameter address: 4 or 16 bytes in network order.
     static func includes(_ address: [UInt8]) -> Bool {
         guard address.count == 16 else {
             return address.starts(with: [169, 254]) || address == [100, 100, 100, 200]

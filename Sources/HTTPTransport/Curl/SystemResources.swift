@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// What a client needs from the system. Each request may fail; tests make them fail one by one.
+/// The system resources of a client. Each request for one may fail; tests let them fail one by one.
 struct SystemResources: Sendable {
     typealias ThreadEntry = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
 

@@ -11,7 +11,7 @@ struct UploadFlow: Sendable {
     private var isClosed = false
     /// The transfer waits for bytes of the task, so the idle timeout does not run.
     private(set) var isStarving = false
-    /// Some bytes have been sent: the body can't be sent again.
+    /// Some bytes were sent, so the body can't be sent again.
     private(set) var hasBegun = false
     /// Why no more bytes will come.
     private(set) var failure: HTTPTransportError?

@@ -2,11 +2,11 @@
 ///
 /// - Note: Source: Prometheus, "Metric and label naming": base units, `_total` for counters.
 package struct MetricFamily: Sendable {
-    /// What a family's values mean.
+    /// The meaning of a family's values.
     package enum Kind: Sendable, Equatable {
         /// Only grows; the name ends in `_total`.
         case counter
-        /// A value at this moment.
+        /// A current value.
         case gauge
         /// Counts observations by size. The bounds ascend; `+Inf` is added.
         case histogram(bounds: [Double])
@@ -27,7 +27,7 @@ package struct MetricFamily: Sendable {
 
     package let name: String
     package let kind: Kind
-    /// One sentence for people, without a line feed at the end.
+    /// One sentence for users, without a line feed at the end.
     package let help: String
 
     /// - Parameter name: Letters, digits and `_`; other characters become `_` in the text.

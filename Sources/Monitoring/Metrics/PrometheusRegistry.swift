@@ -3,10 +3,10 @@ internal import Locking
 
 /// Keeps the series of swift-metrics in memory, and writes them in Prometheus' text format.
 ///
-/// Made for few series that are counted often: a series is looked up when its metric is made, and then has a lock of
-/// its own. Series that were destroyed stay, as Prometheus expects of counters.
+/// Optimized for few series with frequent updates: a series is looked up when its metric is created, and then has its
+/// own lock. Destroyed series are kept, as Prometheus expects of counters.
 package final class PrometheusRegistry: MetricsFactory {
-    /// The most series of a family. Further ones are counted together, with every label `other`.
+    /// The maximum number of series per family. Further series are counted together, with every label set to `other`.
     package static let seriesLimit = 2000
 
     private struct State {
@@ -17,8 +17,8 @@ package final class PrometheusRegistry: MetricsFactory {
 
     private let state: Locked<State>
 
-    /// - Parameter families: What is described, in the order of the text. A metric without a description is written
-    ///   too: as a counter, a gauge or a histogram of seconds, as it was made.
+    /// - Parameter families: The described families, in output order. A metric without a description is also written:
+    ///   as a counter, a gauge or a histogram of seconds, depending on its creation.
     package init(_ families: [MetricFamily]) { state = Locked(State(families: families)) }
 
     private func series(_ name: String, _ dimensions: [(String, String)], _ kind: MetricFamily.Kind) -> Series {
@@ -37,12 +37,12 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// A histogram of which many values are recorded at once.
+    /// A histogram that records many values in one call.
     package func histogram(_ name: String, _ dimensions: [(String, String)]) -> SecondsHistogram {
         SecondsHistogram(series(name, dimensions, MetricFamily.seconds))
     }
 
-    /// Removes all series with this label. Who still counts in one of them counts for nobody.
+    /// Removes all series with this label. Handles that still refer to them are ignored.
     package func removeSeries(_ label: String, _ value: String) {
         state.withLock { state in
             for (name, series) in state.series {

@@ -40,7 +40,7 @@ package struct PrometheusText {
 
     private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// Whole numbers without a fraction, as far as a double holds them exactly.
+    /// Whole numbers are written without a fraction if a double holds them exactly.
     private static func text(_ number: Double) -> String {
         if number.isNaN { return "NaN" }
         if number.isInfinite { return number < 0 ? "-Inf" : "+Inf" }
@@ -60,7 +60,7 @@ package struct PrometheusText {
         return escaped
     }
 
-    /// Characters that names may not have become `_`.
+    /// Replaces characters that are not allowed in names by `_`.
     private static func name(_ name: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {

@@ -1,4 +1,4 @@
-/// A histogram of seconds that counts whole batches: swift-metrics' `Timer` would lock once for each value.
+/// A histogram of seconds that records whole batches: swift-metrics' `Timer` would lock once for each value.
 package struct SecondsHistogram: Sendable {
     private let series: Series
 

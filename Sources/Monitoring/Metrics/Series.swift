@@ -16,7 +16,7 @@ struct Labels: Hashable, Comparable {
 
     private init(all: [Label]) { self.all = all }
 
-    /// For series beyond the limit.
+    /// The labels of the series beyond the limit.
     var merged: Labels { Labels(all: all.map { Label(name: $0.name, value: "other") }) }
 
     static func < (left: Labels, right: Labels) -> Bool {
@@ -44,12 +44,12 @@ final class Series: Sendable {
             if case .single(let value) = self { self = .single(value + amount) }
         }
 
-        /// Sets a gauge to the last value, or counts values of a histogram. What is no number is left out.
+        /// Sets a gauge to the last value, or counts values in a histogram. NaN is skipped.
         mutating func record(_ values: some Sequence<Double>) {
             switch self {
             case .single(let former): self = .single(values.reduce(former) { $1 })
             case .histogram(let bounds, var counts, var sum):
-                // The array is unique while it is changed.
+                // The array must be uniquely referenced while it is changed.
                 self = .single(0)
                 for value in values where value.isFinite {
                     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1

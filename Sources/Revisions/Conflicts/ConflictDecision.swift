@@ -43,7 +43,8 @@ package struct ConflictDecision: Sendable {
             let isUncertain = deletions.contains { $0.between.contains { known[$0] == nil } }
             if !isDeleted, isUncertain {
                 return .leave(
-                    reason: "it was deleted and edited, and the server has forgotten whether it was created anew since")
+                    reason:
+                        "it was deleted and edited, and the server no longer knows whether it was created again since")
             }
         }
         // Another deletion caused the conflict, or it does not win: there is no choice.

@@ -76,7 +76,7 @@ package final class OpenFile {
     /// Locks the file against other runs until it is closed or the process ends. Does not block.
     package func lock() throws(TransferError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw TransferError(.locked, "another run writes \(path); wait for it, or choose another file")
+            throw TransferError(.locked, "another run is writing \(path); wait for it, or choose another file")
         }
     }
 

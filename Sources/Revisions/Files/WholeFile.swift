@@ -88,6 +88,6 @@ package enum WholeFile {
     package static func obstacle(_ code: Int32, to path: String) -> String {
         let folder = directory(of: path)
         guard code == ENOENT, !exists(folder) else { return String(cString: strerror(code)) }
-        return "there is no folder \(folder); make it, or choose another path"
+        return "there is no folder \(folder); create it, or choose another path"
     }
 }

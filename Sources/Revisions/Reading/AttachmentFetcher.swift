@@ -131,7 +131,7 @@ package struct AttachmentFetcher: Sendable {
     private static func mismatch(_ stub: AttachmentStub) -> GatewayError {
         GatewayError(
             .digestMismatch,
-            "the bytes of '\(stub.name)' do not have the digest that its document names, \(stub.digest?.description ?? "")"
+            "the bytes of '\(stub.name)' do not match the digest in its document, \(stub.digest?.description ?? "")"
         )
     }
 

@@ -1,18 +1,18 @@
 package import Fleet
 internal import Locking
 
-/// A log in memory that several members share, for tests: the rules of the one in PostgreSQL, with its own clock.
+/// An in-memory log that several members share, for tests: the rules of the PostgreSQL log, with its own clock.
 package final class MemoryEngine: Sendable {
-    /// A commit, told before it can be seen by anybody.
+    /// A commit, reported before it becomes visible.
     package enum Commit: Sendable {
         case appended([FeedEntry], from: String?, upTo: String?, firstN: Int64, owner: String)
-        /// The changes are those that are deleted from the log, with whether the parked change stands for them.
+        /// The changes are those that are deleted from the log, with a flag that the parked change replaces them.
         case committed(Claim, Outcome, deleted: [LoggedChange], owner: String)
     }
 
     private struct State {
         var log: MemoryLog
-        /// Older states, the newest last.
+        /// Older states, the newest one last.
         var history: [MemoryLog] = []
         var incarnations = 1
     }
@@ -26,10 +26,11 @@ package final class MemoryEngine: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - history: How many commits can be lost at most, see ``loseTail(commits:)``. Each costs a copy of the log.
-    ///   - quietTime: For how long nothing is granted after a loss. Nil: for the time of a lease; less is wrong.
+    ///   - history: The maximum number of commits that can be lost, see ``loseTail(commits:)``. Each one costs a copy
+    ///     of the log.
+    ///   - quietTime: How long no leases are granted after a loss. Nil: for the duration of a lease; less is incorrect.
     ///   - time: The engine's clock.
-    ///   - observer: Told of commits, under the engine's lock.
+    ///   - observer: Receives commits, under the engine's lock.
     package init(
         partitions: Int = Partitioning.defaultPartitions, leaseTime: Duration = .seconds(5), history: Int = 0,
         quietTime: Duration? = nil,
@@ -41,7 +42,7 @@ package final class MemoryEngine: Sendable {
         state = Locked(State(log: MemoryLog(partitions: partitions, leaseTime: leaseTime)))
     }
 
-    /// Carries out one transaction. If it throws, nothing changed.
+    /// Carries out one transaction. If it throws, nothing was changed.
     func change<Result>(
         _ body: (inout MemoryLog, Duration) throws(WorkLogError) -> (Result, Commit?)
     ) throws(WorkLogError) -> Result {
@@ -65,7 +66,7 @@ package final class MemoryEngine: Sendable {
 
     // MARK: Faults
 
-    /// Loses the last commits, as an asynchronous standby does that is promoted. Changes the incarnation.
+    /// Loses the last commits, as when an asynchronous standby is promoted. Changes the incarnation.
     package func loseTail(commits: Int) {
         state.withLock { state in
             let count = min(commits, state.history.count)
@@ -76,18 +77,18 @@ package final class MemoryEngine: Sendable {
         }
     }
 
-    /// The state as it is now, for ``restore(_:)``.
+    /// The current state, for ``restore(_:)``.
     package var snapshot: Snapshot { Snapshot(log: state.withLock(\.log)) }
 
-    /// A state to go back to.
+    /// A state that can be restored.
     package struct Snapshot: Sendable { fileprivate let log: MemoryLog }
 
-    /// Goes back to a state: all commits since are lost. Changes the incarnation.
+    /// Restores a state: all later commits are lost. Changes the incarnation.
     package func restore(_ snapshot: Snapshot) {
         state.withLock { renew(&$0, with: snapshot.log, time()) }
     }
 
-    /// Loses everything, as a database that is created anew. Changes the incarnation.
+    /// Loses everything, as when a database is recreated. Changes the incarnation.
     package func wipe() {
         state.withLock {
             renew(&$0, with: MemoryLog(partitions: partitions, leaseTime: leaseTime), time())
@@ -102,27 +103,27 @@ package final class MemoryEngine: Sendable {
 
     // MARK: For tests
 
-    /// The claim that is in force for a partition, and whose it is. Nil: nobody's.
+    /// The claim that is in force for a partition, and its owner. Nil: none.
     package func holder(of partition: Int) -> (owner: String, claim: Claim)? {
         state.withLock { state in
             state.log.leases[partition].owner.map { ($0, state.log.claim(partition)) }
         }
     }
 
-    /// How far the feed is read.
+    /// The checkpoint of the feed.
     package var checkpoint: (sequence: String?, n: Int64) { state.withLock { ($0.log.sequence, $0.log.n) } }
 
-    /// Every dead change.
+    /// All dead changes.
     package var dead: [DeadChange] { state.withLock { $0.log.dead.values.sorted { $0.change.n < $1.change.n } } }
 
-    /// What waits, for people.
+    /// A summary of the waiting changes, for messages.
     package var rest: String {
         state.withLock { state in
             state.log.parts.indices.filter { !state.log.parts[$0].work.isEmpty || !state.log.parts[$0].parked.isEmpty }
                 .map { number in
                     let part = state.log.parts[number]
                     let parked = part.parked.values.sorted { $0.due < $1.due }
-                    return "\(number), \(state.log.leases[number].owner ?? "nobody's"), position \(part.position): "
+                    return "\(number), \(state.log.leases[number].owner ?? "free"), position \(part.position): "
                         + "\(part.work.prefix(5).map { "\($0.change.id)@\($0.change.n)" }), "
                         + "parked \(parked.prefix(5).map { "\($0.change.id)@\($0.change.n) due \($0.due)" })"
                 }.joined(separator: "\n")

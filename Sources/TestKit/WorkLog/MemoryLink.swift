@@ -1,18 +1,18 @@
 package import Fleet
 internal import Locking
 
-/// A link to a ``MemoryEngine`` with faults that a test sets.
+/// A link to a ``MemoryEngine`` with configurable faults.
 package final class MemoryLink: EngineLink {
     package struct Faults: Sendable {
         /// No call reaches the engine.
         package var isUnavailable = false
-        /// So many changes from now on are carried out without an answer.
+        /// The number of upcoming changes that are carried out without an answer.
         package var lostAnswers = 0
-        /// How long each call takes on its way to the engine.
+        /// The delay of each call on its way to the engine.
         package var latency = Duration.zero
         /// Calls wait until this is false, or `timeout` passes.
         package var isFrozen = false
-        /// After this time a call of a frozen engine fails.
+        /// The time after which a call of a frozen engine fails.
         package var timeout = Duration.seconds(3)
 
         package init() {}
@@ -21,7 +21,7 @@ package final class MemoryLink: EngineLink {
     private let state = Locked(Faults())
     private let clock: any FleetClock
 
-    /// Without faults.
+    /// Creates a link without faults.
     package init(clock: any FleetClock) { self.clock = clock }
 
     package var faults: Faults {

@@ -1,9 +1,9 @@
 internal import Fleet
 
-/// The tables of a log, and what each call does with them. Time is the engine's.
+/// The tables of a log, and the effects of each call on them. Time is the engine's.
 struct MemoryLog: Sendable {
     struct Grant {
-        /// Nil: nobody.
+        /// Nil: not owned.
         var owner: String?
         var token: Int64 = 0
         var until = Duration.zero
@@ -20,7 +20,7 @@ struct MemoryLog: Sendable {
     }
 
     struct Part {
-        /// In the order of their places.
+        /// In order of position.
         var work: [Work] = []
         var parked: [DocumentKey: Parked] = [:]
         var position: Int64 = 0
@@ -30,15 +30,15 @@ struct MemoryLog: Sendable {
 
     let leaseTime: Duration
     var incarnation = "1"
-    /// Nothing is granted before.
+    /// No leases are granted before this time.
     var quietUntil = Duration.zero
     var sequence: String?
     var n: Int64 = 0
     var feed = Grant()
-    /// By partition.
+    /// Leases by partition.
     var leases: [Grant]
     var parts: [Part]
-    /// Until when each member lives, and whether it works.
+    /// The end of each member's membership, and whether it works.
     var members: [String: (until: Duration, works: Bool)] = [:]
     var marks: [(n: Int64, sequence: String)] = []
     var dead: [Int64: DeadChange] = [:]
@@ -102,7 +102,7 @@ extension MemoryLog {
             let grant = leases[number]
             guard grant.owner == owner || isFree(grant, now) else { continue }
             if let former = grant.owner {
-                // Who lives was only cut off.
+                // A live member was only cut off.
                 if former != owner, !isMember(former, now) { parts[number].takeovers += 1 }
                 takeovers += 1
             }
@@ -220,14 +220,14 @@ extension MemoryLog {
             .prefix(limit).map { counting($0.change, owner, now) }
     }
 
-    /// Without the tries of members that live.
+    /// Excludes the attempts of live members.
     private func counting(_ change: LoggedChange, _ owner: String, _ now: Duration) -> LoggedChange {
         var change = change
         change.tries = change.tries.without(members.filter { $0.value.until > now }.map(\.key) + [owner])
         return change
     }
 
-    /// - Returns: The new claim, and the changes that were deleted.
+    /// - Returns: The new claim, and the deleted changes.
     mutating func commit(
         _ claim: Claim, _ outcome: Outcome, _ owner: String, _ now: Duration
     ) throws(WorkLogError) -> (Claim, [LoggedChange]) {

@@ -1,9 +1,9 @@
 package import Fleet
 internal import Locking
 
-/// How the calls of a member reach a ``MemoryEngine``.
+/// Carries a member's calls to a ``MemoryEngine``.
 package protocol EngineLink: Sendable {
-    /// Carries out `body` in the engine, or not, and answers, or not.
+    /// May or may not carry out `body` in the engine, and may or may not answer.
     ///
     /// - Parameter isChange: Whether a missing answer means `.unknownCommit` instead of `.unavailable`.
     func call<Result: Sendable>(
@@ -22,9 +22,9 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     private let fencedCommits = Locked(0)
 
     /// - Parameters:
-    ///   - works: False: a member that only leads.
-    ///   - clock: The member's.
-    ///   - poll: How often a member that waits for news looks for them. Nil: at the end of the wait only.
+    ///   - works: False for a member that only leads.
+    ///   - clock: The member's clock.
+    ///   - poll: How often a member that waits for news checks for it. Nil: only at the end of the wait.
     package init(
         _ engine: MemoryEngine, owner: String, works: Bool = true, link: Link, clock: any FleetClock,
         poll: Duration? = nil

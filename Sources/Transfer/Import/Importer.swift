@@ -137,8 +137,8 @@ package struct Importer: Service {
         else { return }
         logger.warning(
             settings.mode == .insert
-                ? "an import of this input was interrupted: --resume continues it; now it starts from the beginning, and documents that exist are rejected"
-                : "an import of this input was interrupted: --resume continues it; now it starts from the beginning",
+                ? "an import of this input was interrupted: this run starts over, and documents that exist are rejected; use --resume to continue"
+                : "an import of this input was interrupted: this run starts over; use --resume to continue",
             metadata: [LogKey.documents: "\(progress.input.documents)"])
     }
 

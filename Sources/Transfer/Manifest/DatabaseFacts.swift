@@ -79,14 +79,14 @@ package struct DatabaseFacts: Sendable, Equatable {
 
     private func difference(from current: DatabaseFacts) -> String? {
         guard keyspace == current.keyspace else {
-            return "it is of the keyspace \(keyspace), not of \(current.keyspace)"
+            return "it comes from the keyspace \(keyspace), not from \(current.keyspace)"
         }
-        guard dialect == current.dialect else { return "it is of another kind of server, \(dialect.rawValue)" }
+        guard dialect == current.dialect else { return "it comes from another kind of server, \(dialect.rawValue)" }
         if let serverIdentity, let other = current.serverIdentity, serverIdentity != other {
-            return "it is of another server"
+            return "it comes from another server"
         }
         if dialect.keepsInstance, let instance, let other = current.instance, instance != other {
-            return "the database was made again since then"
+            return "the database was recreated since then"
         }
         return nil
     }

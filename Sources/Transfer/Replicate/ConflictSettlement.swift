@@ -78,7 +78,7 @@ final class ConflictSettlement: Sendable {
                 let end = try await settle(ours, refused)
                 if end != .changed { return end }
             }
-            return .left(reason: "both ends change it all the time")
+            return .left(reason: "both ends keep changing it")
         }
     }
 
@@ -86,7 +86,7 @@ final class ConflictSettlement: Sendable {
         let id = refused.key.id
         guard try await isLeaf(ours.revision, of: id) else { return .nothing }
         guard let theirs = try await target.contact.winningLeaf(of: id, at: target.gateway) else {
-            return .left(reason: "the target does not show its own revision")
+            return .left(reason: "the target did not return its current revision")
         }
         if theirs.history.contains(ours.revision) || ours.isDeleted && theirs.isDeleted { return .nothing }
         let pair = LeafPair(ours: ours, theirs: theirs)
@@ -153,7 +153,8 @@ final class ConflictSettlement: Sendable {
     /// Stores the decision at the target, then at the source.
     ///
     /// - Parameter document: Nil to delete it.
-    private func write(_ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult {
+    private func write(_ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult
+    {
         let content = document.map { NewRevision.content(of: $0, pair.conflict) } ?? Array("deleted".utf8)
         let revision = SettlingRevision.of(pair, content: content)
         switch try await prepare(revision, document, pair, id) {
@@ -197,7 +198,8 @@ final class ConflictSettlement: Sendable {
     }
 
     /// Copies a revision from the target to the source.
-    private func copyToSource(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult {
+    private func copyToSource(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult
+    {
         let refused = try await back.transfer([ChangedDocument(id: id, revisions: [revision])])
         if let refused = refused.first {
             if let end = try await append(refused, after: pair.ours, .source, id) { return end }
@@ -207,13 +209,15 @@ final class ConflictSettlement: Sendable {
             try await source.gateway.revisionDifferences([(id: id, revisions: [revision])])
         }
         guard differences.allSatisfy(\.missing.isEmpty) else {
-            return .left(reason: "the source did not take the revision of the target")
+            return .left(reason: "the source did not accept the target's revision")
         }
         return .resolved
     }
 
     /// Makes a new revision at the target: the generation of the target's leaf is too low to follow the source's leaf.
-    private func makeSuccessor(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult {
+    private func makeSuccessor(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws
+        -> ConflictResult
+    {
         guard pair.theirs.revision == revision.key.revision?.text else { return .changed }
         // Nothing to do if both are deleted.
         guard !pair.theirs.isDeleted else { return .resolved }

@@ -63,12 +63,12 @@ actor ReplicationCheckpoints {
         for other in others where common == nil {
             common = try await read(other, isOwn: false)
             guard common != nil else { continue }
-            logger.info("continuing a replication of CouchDB", metadata: ["replication": "\(other)"])
+            logger.info("continuing a replication that CouchDB started", metadata: ["replication": "\(other)"])
         }
         if startsOver { common = nil }
         if common == nil, !startsOver {
             logger.info(
-                "no checkpoint of this replication: comparing all revisions; it belongs to the exact URLs of both ends, http or https included, and to what is replicated"
+                "no checkpoint of this replication: comparing all revisions; a checkpoint depends on the exact URLs of both ends, http or https included, and on the selection"
             )
         }
         let start = common?.sequence ?? .start
@@ -118,7 +118,7 @@ actor ReplicationCheckpoints {
     private func disableCheckpoint(_ index: Int, _ reason: String) {
         states[index].isWritable = false
         logger.warning(
-            "can't keep a checkpoint there: the next run compares all revisions again",
+            "can't save a checkpoint there: the next run compares all revisions again",
             metadata: [LogKey.gateway: "\(states[index].end.gateway.url)", LogKey.reason: "\(reason)"])
     }
 

@@ -64,7 +64,7 @@ package struct Replicator: Service {
                 return
             } catch let change as EndChanged {
                 logger.warning(
-                    "a database was restarted or made anew; continuing from what both ends know",
+                    "a database was restarted or recreated; continuing from the last common checkpoint",
                     metadata: [LogKey.gateway: "\(change.url)"])
             }
         }
@@ -96,9 +96,10 @@ package struct Replicator: Service {
         try source.gateway.check(channels: settings.channels)
         let servers = (try? await source.gateway.serverInfo(), try? await target.gateway.serverInfo())
         try checkEndsDiffer(info, servers.0, targetInfo, servers.1)
-        if settling != nil, direction == .forward, source.gateway.dialect == .couchDB, target.gateway.dialect == .couchDB
+        if settling != nil, direction == .forward, source.gateway.dialect == .couchDB,
+            target.gateway.dialect == .couchDB
         {
-            logger.notice("both ends keep conflicting revisions: the policy has nothing to settle; use resolve")
+            logger.notice("both ends keep conflicting revisions, so the policy has no effect; use resolve")
         }
         let start = try await checkpoints.begin(
             others: jobsOfCouchDB(servers.0, servers.1), instances: [info.instance, targetInfo.instance],

@@ -45,7 +45,8 @@ struct RevisionMapping: Sendable {
         if let error = result.error { return .failed(reason: "the mapping fails: \(error)") }
         guard let output = result.documents.first else { return .dropped }
         guard result.documents.count == 1, output.id == revision.key.id.text else {
-            return .failed(reason: "the mapping makes other documents of it, but a revision stays one revision")
+            return .failed(
+                reason: "the mapping makes other documents of it, but a replicated revision must stay one document")
         }
         var body = JSONWriter(minimumCapacity: revision.text.bytes.count)
         body.object { body in
@@ -57,7 +58,7 @@ struct RevisionMapping: Sendable {
             }
         }
         guard let text = try? JSONText(body.bytes) else {
-            return .failed(reason: "the mapping does not make valid JSON of it")
+            return .failed(reason: "the result of the mapping is not valid JSON")
         }
         return .mapped(
             ReplicatedRevision(

@@ -47,7 +47,7 @@ struct RevisionTransfer: Sendable {
         sender = RevisionSender(
             gateway: target.gateway, retries: settings.targetRetries, batchBytes: settings.batchBytes, logger: logger)
         refusals = Locked(
-            RepeatedMessages(last: "more revisions could not be replicated; --log-level debug names them"))
+            RepeatedMessages(last: "further revisions that can't be replicated are logged at --log-level debug"))
         conflicts = settling.map { [preparation, sender] settling in
             ConflictSettlement(
                 from: source, to: target, settings, settling, preparation: preparation, sender: sender, report: report,
@@ -80,7 +80,7 @@ struct RevisionTransfer: Sendable {
             guard !refused.isLosingDeletion else { return }
             note(
                 refused.key, "the target refused a revision",
-                "it keeps one leaf revision of a document, and has another one")
+                "it keeps only one leaf revision of a document and already has another one")
         }
     }
 

@@ -26,7 +26,8 @@ struct DocumentResolution: Sendable {
         resolver = ConflictResolver(
             gateway, contact, settings.retries, pauses: Pauses(),
             inlineAttachmentBytes: settings.inlineAttachmentBytes, logger)
-        refusals = Locked(RepeatedMessages(last: "more documents are left in conflict; --log-level debug names them"))
+        refusals = Locked(
+            RepeatedMessages(last: "further documents that are left in conflict are logged at --log-level debug"))
     }
 
     /// Reads what the policies need before anything is written. While documents are written, CouchDB may compact the

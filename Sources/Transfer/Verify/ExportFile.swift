@@ -22,7 +22,7 @@ package struct ExportFile: Sendable {
     package init(_ path: String) throws(TransferError) {
         _ = try OpenFile(reading: path)
         if ExportPlace.isManifest(path), !WholeFile.exists(ExportPlace.manifest(of: path)) {
-            throw TransferError(.missing, "\(path) is a manifest; name the export that it stands beside")
+            throw TransferError(.missing, "\(path) is a manifest; name its export instead")
         }
         self.path = path
         manifest = try ExportManifest.read(ExportPlace.manifest(of: path))

@@ -142,7 +142,7 @@ package struct ExportVerifier: Sendable {
             byteCount = count
         }
         guard stub["encoding"] == nil, let length = stub["length"]?.integer, length != byteCount else { return nil }
-        return "it has \(byteCount.counted("byte")), and should have \(length)"
+        return "it has \(byteCount.counted("byte")) instead of \(length)"
     }
 
     // MARK: - Files
@@ -156,7 +156,7 @@ package struct ExportVerifier: Sendable {
                 let found = try await Self.sha256(of: path)
                 guard found != sha256 else { continue }
                 try report(
-                    VerificationFinding(.attachment, message: "\(path) has other bytes: their SHA-256 is \(found)"))
+                    VerificationFinding(.attachment, message: "\(path) is damaged: its SHA-256 is \(found)"))
             }
         }
     }

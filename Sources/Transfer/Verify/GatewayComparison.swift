@@ -165,7 +165,7 @@ package struct GatewayComparison: Sendable {
     private func findExtra(_ seen: SeenDocuments, _ report: (VerificationFinding) throws -> Void) async throws {
         let options = file.manifest.options
         guard options.since == nil, options.channels == nil else {
-            logger.notice("documents that only the gateway has can't be found: the export is a part of the documents")
+            logger.notice("skipped the search for documents that only the gateway has: this is a partial export")
             return
         }
         let matcher = try options.selector.map { text throws(RuleFilesError) in
@@ -181,7 +181,8 @@ package struct GatewayComparison: Sendable {
             }
         }
         if list.isForbidden {
-            logger.notice("documents that only the gateway has can't be found: this user may not list the documents")
+            logger.notice(
+                "skipped the search for documents that only the gateway has: this user may not list documents")
         }
     }
 }

@@ -7,7 +7,7 @@ package struct DocumentEncoder {
     /// The last known content of the document, for ``DocumentPart``.
     package var document: JSONValue?
 
-    /// Of a new document.
+    /// Creates an encoder for a new document.
     package init() {}
 
     /// Recurses as deep as the value does.
@@ -24,7 +24,7 @@ package struct DocumentEncoder {
     }
 }
 
-/// What all encoders of one document share.
+/// The state that all encoders of one document share.
 final class EncodingContext {
     let document: JSONValue?
     var parts: [FoundPart] = []
@@ -32,10 +32,10 @@ final class EncodingContext {
     init(document: JSONValue?) { self.document = document }
 }
 
-/// A value that is being encoded: its containers may be filled in any order.
+/// A value that is being encoded. Its containers may be filled in any order.
 final class EncodedNode {
     private enum Content {
-        /// Nothing yet: a type that encodes nothing is an object without members.
+        /// Nothing yet. A type that encodes nothing is an object without members.
         case nothing
         case json([UInt8])
         case object([(name: String, node: EncodedNode)])
@@ -73,7 +73,7 @@ final class EncodedNode {
         return node
     }
 
-    /// A part that is no member leaves none.
+    /// Removes a member. A part that is not a member leaves none.
     func removeMember(_ name: String) {
         guard case .object(let members) = content else { return }
         content = .object(members.filter { $0.name != name })

@@ -1,24 +1,24 @@
 package import LosslessJSON
 
-/// A property that is not simply the member of its name: where the document came from, or an attachment.
+/// A property that is not a plain member: the document's origin, or an attachment.
 ///
-/// Decoders and encoders of this target ask it instead of its `Codable` implementation.
+/// Decoders and encoders of this target use it instead of the type's `Codable` implementation.
 package protocol DocumentPart: Codable, Sendable {
     /// - Returns: Nil if the document has no such part, which is an error unless the property is optional.
-    /// - Throws: `DecodingError` if what the document has can't be this part.
+    /// - Throws: `DecodingError` if the document's value can't be this part.
     static func read(at place: DocumentPlace) throws -> Self?
 
-    /// What the document has as the member of this name; nil for no member.
+    /// The JSON of the member with this name; nil for no member.
     ///
-    /// - Throws: `EncodingError` if the part can't be here.
+    /// - Throws: `EncodingError` if the part is not allowed here.
     func json(at place: DocumentPlace) throws -> [UInt8]?
 }
 
-/// A property's place in a document.
+/// The place of a property in a document.
 package struct DocumentPlace {
-    /// The document that is read; of one that is written, its last known content.
+    /// The document that is read. When writing, its last known content.
     package let document: JSONValue?
-    /// Names and positions from the top of the document.
+    /// Names and indices from the top of the document.
     package let path: [any CodingKey]
 
     package init(document: JSONValue?, path: [any CodingKey]) {
@@ -32,9 +32,9 @@ package struct DocumentPlace {
     }
 }
 
-/// A part that an encoder came by.
+/// A part that an encoder found.
 package struct FoundPart {
-    /// Names and positions from the top of the document.
+    /// Names and indices from the top of the document.
     package let path: [any CodingKey]
     package let part: any DocumentPart
 }

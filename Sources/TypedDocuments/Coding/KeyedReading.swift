@@ -30,7 +30,7 @@ struct KeyedReading<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try decoder(key).decode(type) }
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try member(key).read(type) }
 
-    /// Unlike the default implementation, asks parts of the document that are no members.
+    /// Unlike the default implementation, also reads parts of the document that are not members.
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         try member(key).readIfPresent(type)
     }

@@ -15,7 +15,7 @@ struct UnkeyedReading: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    /// Goes on to the next element only if this one is read.
+    /// Advances to the next element only if this one was read.
     private mutating func next<Value>(_ read: (ValueDecoder) throws -> Value) throws -> Value {
         let element = isAtEnd ? nil : elements[currentIndex]
         let value = try read(ValueDecoder(reader: reader.reader(of: element, at: PathKey(intValue: currentIndex))))

@@ -26,7 +26,7 @@ struct ValueReader {
         return try Value(from: ValueDecoder(reader: self))
     }
 
-    /// Nil if there is nothing, or null.
+    /// Nil if the value is missing or null.
     func readIfPresent<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         if let part = type as? any DocumentPart.Type { return try readPart(part) as? Value }
         return isAbsent ? nil : try read(type)
@@ -36,7 +36,7 @@ struct ValueReader {
         try type.read(at: DocumentPlace(document: document, path: path))
     }
 
-    /// Foundation's types that documents spell in ways of their own; nil for all others.
+    /// Foundation types with a special form in documents; nil for all others.
     private func special(_ type: any Decodable.Type) throws -> Any? {
         switch type {
         case is Date.Type: return try date()
@@ -65,7 +65,7 @@ struct ValueReader {
         let mantissa = text.prefix { !"eE".contains($0) }
         let digits = mantissa.filter(\.isNumber).drop { $0 == "0" }
         let significant = digits.reversed().drop { $0 == "0" }.count
-        // More digits would be rounded, and a number that is too large or too small is not a number, or zero.
+        // Additional digits would be rounded, and a number out of range would become NaN or zero.
         guard significant <= 38, let decimal = Decimal(string: text), decimal.isFinite,
             (decimal == 0) == (significant == 0)
         else { throw corrupted(expected) }
@@ -84,7 +84,7 @@ struct ValueReader {
         return text
     }
 
-    /// Infinite if the number is beyond the type's range.
+    /// Infinite if the number is out of the type's range.
     func float<Float: BinaryFloatingPoint & LosslessStringConvertible>(_ type: Float.Type) throws -> Float {
         guard let number = Float(try number("a number")) else { throw mismatch(type, "a number") }
         return number
@@ -93,7 +93,7 @@ struct ValueReader {
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
         let text = try number("a whole number")
         if let integer = Integer(text) { return integer }
-        // CouchDB writes 5.0 for 5.0, others for 5.
+        // CouchDB writes 5.0 for 5.0, other servers write 5.
         if text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }), let double = Double(text),
             double.magnitude < 0x1p53, let integer = Integer(exactly: double)
         {
@@ -109,12 +109,12 @@ struct ValueReader {
 
     // MARK: - Errors
 
-    /// Something is missing, null, or of another kind.
+    /// The error for a value that is missing, null, or of another kind.
     func mismatch(_ type: any Any.Type, _ expected: String) -> DecodingError {
         isAbsent ? missing(expected) : .typeMismatch(type, .init(path, expected: expected))
     }
 
-    /// The kind is right, but not the value.
+    /// The error for a value of the right kind that is not valid.
     func corrupted(_ expected: String) -> DecodingError { .dataCorrupted(.init(path, expected: expected)) }
 
     private func missing(_ expected: String) -> DecodingError {

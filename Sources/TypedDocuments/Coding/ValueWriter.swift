@@ -31,7 +31,7 @@ struct ValueWriter {
         }
     }
 
-    /// - Returns: False if the part is no member here.
+    /// - Returns: False if the part is not a member here.
     func write(part: any DocumentPart) throws -> Bool {
         context.parts.append(FoundPart(path: path, part: part))
         let place = DocumentPlace(document: context.document, path: path)

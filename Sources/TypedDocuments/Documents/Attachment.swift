@@ -3,24 +3,24 @@ public import FoundationEssentials
 internal import LosslessJSON
 internal import Rules
 
-/// An attachment of a document: one that is stored, or bytes to be stored with the next save.
+/// An attachment of a document: a stored one, or bytes to be stored with the next save.
 ///
-/// The property's name is the attachment's. Set the property to another attachment to replace it, to nil to remove it. A
-/// blob of Couchbase Lite is an attachment as well, at any depth. ``Keyspace/bytes(of:in:)`` reads a stored one.
+/// The property's name is the attachment's name. Set the property to another attachment to replace it, or to nil to
+/// remove it. A Couchbase Lite blob is also an attachment, at any depth. ``Keyspace/bytes(of:in:)`` reads a stored one.
 ///
 /// A file that imports Swift Testing, which has a type of the same name, must write `TypedDocuments.Attachment`.
 public struct Attachment: Hashable, Sendable {
     enum Content: Hashable, Sendable {
-        /// - Parameter blob: The JSON object of Couchbase Lite that stands for it.
+        /// - Parameter blob: The Couchbase Lite JSON object that represents it.
         case stored(name: String, blob: [UInt8]?)
         case new([UInt8])
     }
 
     /// As stored: `image/png`.
     public let contentType: String
-    /// Nil if the document does not say it.
+    /// The number of bytes; nil if the document does not say.
     public let byteCount: Int?
-    /// The gateway's: `sha1-…` or `md5-…`; nil for a new one.
+    /// The gateway's digest: `sha1-…` or `md5-…`; nil for a new attachment.
     public let digest: String?
     let content: Content
 
@@ -39,7 +39,7 @@ public struct Attachment: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// From a stub, or from a blob of Couchbase Lite.
+    /// Creates an attachment from a stub or from a Couchbase Lite blob.
     private init(name: String, _ description: JSONValue, blob: [UInt8]? = nil) {
         self.init(
             .stored(name: name, blob: blob), description["content_type"]?.string ?? "application/octet-stream",
@@ -68,7 +68,7 @@ extension Attachment: DocumentPart {
     package func json(at place: DocumentPlace) throws -> [UInt8]? {
         switch content {
         case .stored(let name, let blob):
-            // A blob need not have a stub. An attachment of a property has the property's name.
+            // A blob need not have a stub. A property's attachment has the property's name.
             let isKnown =
                 blob == nil
                 ? place.path.count == 1 && place.path[0].stringValue == name
@@ -119,7 +119,7 @@ extension Attachment: Codable {
         case data
     }
 
-    /// From what another coder wrote: an attachment to be stored.
+    /// Decodes the output of another coder: an attachment to be stored.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -127,7 +127,7 @@ extension Attachment: Codable {
             contentType: try container.decode(String.self, forKey: .contentType))
     }
 
-    /// For other coders, such as `JSONEncoder`: the type, and the bytes of a new one.
+    /// Encodes for other coders, such as `JSONEncoder`: the type, and the bytes of a new attachment.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(contentType, forKey: .contentType)

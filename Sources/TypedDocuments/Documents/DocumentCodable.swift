@@ -1,7 +1,7 @@
 public import GatewayClient
 package import LosslessJSON
 
-/// A `Codable` type whose values come from documents, and go back into them.
+/// A `Codable` type whose values are read from documents and saved to them.
 ///
 /// ```swift
 /// struct Note: DocumentCodable {
@@ -12,29 +12,29 @@ package import LosslessJSON
 /// }
 /// ```
 ///
-/// Each property is the member of its name, as with any other coder; `CodingKeys` can give it another one. A `Date` is an
-/// ISO 8601 text in UTC with milliseconds, `Data` is base64, and an ``Attachment`` at the top of the type is the
-/// attachment of its name. ``origin`` is no member.
+/// Each property is the member of its name, as with any other coder; `CodingKeys` can rename it. A `Date` is an ISO
+/// 8601 text in UTC with milliseconds, and `Data` is base64. An ``Attachment`` at the top level of the type is the
+/// attachment of its name. ``origin`` is not a member.
 ///
-/// Saving changes only the members whose properties have changed. Everything else keeps its bytes: members that the type
-/// does not know, the spelling of numbers, the order of members, attachments without a property.
+/// Saving changes only the members whose properties have changed. Everything else keeps its bytes: unknown members, the
+/// spelling of numbers, the order of members, and attachments without a property.
 public protocol DocumentCodable: Codable, Sendable {
-    /// The document that this value came from, or that it will become.
+    /// The document that this value was read from, or that it will become.
     var origin: DocumentOrigin { get set }
 
-    /// The member `type` of these documents, where a keyspace has documents of several types. Default: nil.
+    /// The member `type` of these documents, for keyspaces with several types of documents. Default: nil.
     ///
-    /// Then feeds and lists skip documents with another `type`, and in keyspaces other than named collections also those
-    /// without one. A new document gets it there.
+    /// Feeds and lists then skip documents with another `type`, and also those without one unless the keyspace is a
+    /// named collection. A new document gets the member there.
     static var documentType: String? { get }
 
-    /// How conflicts of these documents are settled, where a save or a deletion asks for ``ConflictPolicy/declared``.
+    /// How conflicts of these documents are settled if a save or a deletion requests ``ConflictPolicy/declared``.
     /// Default: ``ConflictPolicy/report``.
     static var conflictPolicy: ConflictPolicy { get }
 
-    /// Called before each save, of what is to be written. Default: does nothing.
+    /// Called before each save, on the value to be written. Default: does nothing.
     ///
-    /// - Throws: What ``Keyspace/save(_:)`` then throws. Nothing is written.
+    /// - Throws: Any error, which ``Keyspace/save(_:)`` then throws. Nothing is written.
     func validate() throws
 }
 
@@ -42,10 +42,10 @@ extension DocumentCodable {
     /// Accepts everything that can be encoded.
     public func validate() throws {}
 
-    /// Documents of this type have no member that says so.
+    /// By default, documents have no member `type`.
     public static var documentType: String? { nil }
 
-    /// Conflicts are outcomes.
+    /// By default, conflicts are reported as outcomes.
     public static var conflictPolicy: ConflictPolicy { .report }
 
     /// The document's id.
@@ -54,8 +54,8 @@ extension DocumentCodable {
     /// The revision that this value was read from or saved as; nil for a new document.
     public var revision: RevisionID? { origin.revision }
 
-    /// The document that a save would write, without attachments to be stored.
+    /// The document that a save would write, without new attachments.
     ///
-    /// - Throws: As ``Keyspace/save(_:)``.
+    /// - Throws: The same errors as ``Keyspace/save(_:)``.
     package func documentText() throws -> JSONText { try DocumentDraft(of: self, isCollection: false).body }
 }

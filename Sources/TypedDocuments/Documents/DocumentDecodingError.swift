@@ -1,21 +1,22 @@
 public import GatewayClient
 
-/// A document that does not fit its type. Nothing is lost: the document stays as it is.
+/// An error for a document that does not fit its type. The document itself is not changed.
 public struct DocumentDecodingError: Error, Hashable, Sendable {
-    /// Which document.
+    /// The document's id.
     public let id: DocumentID
-    /// Which revision of it; nil if the gateway did not say.
+    /// The document's revision; nil if the gateway did not say.
     public let revision: RevisionID?
     /// The path to the value that does not fit: `taskList.id`, `items[2].name`. Empty for the whole document.
     public let keyPath: String
-    /// What the type expects there: `text`, `a whole number`.
+    /// The type's expectation: `text`, `a whole number`.
     public let expected: String
-    /// What kind of value is there: `a number`, `null`; `nothing` if there is none.
+    /// The kind of value found: `a number`, `null`; `nothing` if there is none.
     public let found: String
-    /// The value as JSON, cut after 200 bytes; nil if there is none. May be private, so it is not in the description.
+    /// The value as JSON, truncated to 200 bytes; nil if there is none. May be private, so it is not in the
+    /// description.
     public let value: String?
 
-    init(_ id: DocumentID, _ revision: RevisionID?, _ misfit: Misfit) {
+    init(_ id: DocumentID, _ revision: RevisionID?, _ misfit: TypeMismatch) {
         self.id = id
         self.revision = revision
         keyPath = misfit.path
@@ -24,7 +25,7 @@ public struct DocumentDecodingError: Error, Hashable, Sendable {
         value = misfit.value
     }
 
-    /// What the gateway sent is no document.
+    /// The error for an answer that is not a document.
     init(_ id: DocumentID, _ revision: RevisionID?, expected: String, found: String) {
         self.id = id
         self.revision = revision

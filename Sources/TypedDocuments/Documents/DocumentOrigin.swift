@@ -2,19 +2,19 @@ internal import FoundationEssentials
 public import GatewayClient
 internal import LosslessJSON
 
-/// Which document a value belongs to: its id, its revision, and what else was in it when it was read.
+/// The document that a value belongs to: its id, its revision, and its other content when it was read.
 public struct DocumentOrigin: Sendable {
-    /// Never changes, once the document is saved.
+    /// The document's id. It does not change after the document is saved.
     public let id: DocumentID
-    /// Nil for a new document.
+    /// The document's revision; nil for a new document.
     public let revision: RevisionID?
     /// The document as it was read or saved, with `_id` and `_rev`; nil for a new one.
     let text: JSONText?
 
-    /// A new document whose id is a random UUID in lower case.
+    /// Creates the origin of a new document with a random lowercase UUID as its id.
     public init() { self.init(DocumentID(UUID().uuidString.lowercased())) }
 
-    /// A new document.
+    /// Creates the origin of a new document.
     public init(_ id: DocumentID) {
         self.id = id
         revision = nil
@@ -27,7 +27,7 @@ public struct DocumentOrigin: Sendable {
         self.init(DocumentID(id), text.root["_rev"]?.string.map { RevisionID($0) }, text)
     }
 
-    /// A document that is stored.
+    /// Creates the origin of a stored document.
     init(_ id: DocumentID, _ revision: RevisionID?, _ text: JSONText) {
         self.id = id
         self.revision = revision
@@ -36,12 +36,12 @@ public struct DocumentOrigin: Sendable {
 }
 
 extension DocumentOrigin: Hashable {
-    /// The same revision of the same document.
+    /// Compares ids and revisions.
     public static func == (left: DocumentOrigin, right: DocumentOrigin) -> Bool {
         left.id == right.id && left.revision == right.revision
     }
 
-    /// Over id and revision.
+    /// Hashes the id and the revision.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(id)
         hasher.combine(revision)
@@ -54,12 +54,12 @@ extension DocumentOrigin: Codable {
         case revision = "_rev"
     }
 
-    /// From what another coder wrote: the id alone, as of a new document.
+    /// Decodes the output of another coder: only the id, as for a new document.
     public init(from decoder: any Decoder) throws {
         self.init(DocumentID(try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .id)))
     }
 
-    /// For other coders, such as `JSONEncoder`: `_id` and `_rev`.
+    /// Encodes `_id` and `_rev` for other coders, such as `JSONEncoder`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id.text, forKey: .id)

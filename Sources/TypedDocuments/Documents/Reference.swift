@@ -3,17 +3,17 @@ public import GatewayClient
 /// A property that names another document: its id as text, or an object with `id` and, where documents have owners,
 /// `owner`.
 ///
-/// A reference is written in the form in which it was read. Further members of the object stay.
+/// A reference is written in the form in which it was read. Additional members of the object are kept.
 public struct Reference<Target: DocumentCodable>: Hashable, Sendable {
     private enum Form { case text, object }
 
     /// The id of the other document.
     public var id: DocumentID
-    /// Who owns it; nil if the reference does not say so.
+    /// The owner of the other document; nil if the reference does not name one.
     public var owner: String?
     private let form: Form
 
-    /// A reference that is written as an object.
+    /// Creates a reference that is written as an object.
     public init(_ id: DocumentID, owner: String? = nil) {
         self.id = id
         self.owner = owner
@@ -24,7 +24,7 @@ public struct Reference<Target: DocumentCodable>: Hashable, Sendable {
 extension Reference: Codable {
     private enum CodingKeys: CodingKey { case id, owner }
 
-    /// From a text or an object.
+    /// Decodes a text or an object.
     public init(from decoder: any Decoder) throws {
         if let id = try? decoder.singleValueContainer().decode(String.self) {
             self.id = DocumentID(id)
@@ -37,7 +37,7 @@ extension Reference: Codable {
         form = .object
     }
 
-    /// In the form in which it was read.
+    /// Encodes the form in which it was read.
     public func encode(to encoder: any Encoder) throws {
         guard form == .object else {
             var container = encoder.singleValueContainer()
@@ -52,7 +52,7 @@ extension Reference: Codable {
 extension Keyspace {
     /// The document that a reference names; nil if it is missing or deleted.
     ///
-    /// - Throws: As ``document(_:as:)``.
+    /// - Throws: The same errors as ``document(_:as:)``.
     public func document<Document: DocumentCodable>(_ reference: Reference<Document>) async throws -> Document? {
         try await document(reference.id, as: Document.self)
     }

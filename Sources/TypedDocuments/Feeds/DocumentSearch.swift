@@ -4,12 +4,12 @@ internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// Finds the documents that a selector matches, in the way that the gateway offers.
+/// Finds the documents that a selector matches, by the means that the gateway offers.
 struct DocumentSearch<Document: DocumentCodable>: Sendable {
     typealias Found = Result<Document, DocumentDecodingError>
     typealias Receive = ([Found]) async throws -> Void
 
-    /// Documents of one answer of `_find`.
+    /// Documents per `_find` answer.
     private static var pageSize: Int { 1000 }
 
     let gateway: Gateway
@@ -43,9 +43,9 @@ struct DocumentSearch<Document: DocumentCodable>: Sendable {
         }
     }
 
-    /// Lets the server find them. They are read afterwards, as they are then.
+    /// Lets the server find the documents. They are read afterwards, in their current state.
     ///
-    /// - Returns: False if it or a proxy offers no queries.
+    /// - Returns: False if the server or a proxy does not offer queries.
     private func find(_ receive: Receive) async throws -> Bool {
         let matcher = DocumentMatcher(selector.filter)
         var current = CurrentDocumentReader(
@@ -95,17 +95,18 @@ struct DocumentSearch<Document: DocumentCodable>: Sendable {
         return !list.isForbidden
     }
 
-    /// Nil for a document that is not wanted.
+    /// Nil for a document that is not requested.
     private func found(
         _ document: JSONValue, _ id: DocumentID, _ revision: RevisionID?, _ matcher: DocumentMatcher
     ) -> Found? {
-        // Where the selector can't be applied, as when a regular expression takes too long, the document does not match.
+        // If the selector can't be applied, for example because a regular expression takes too long, the document does
+        // not match.
         guard reading.isOfType(document), (try? matcher.matches(document)) == true else { return nil }
         return reading.read(document, id: id, revision: revision)
     }
 }
 
 extension GatewayError {
-    /// Whether queries are not offered, or not this one.
+    /// Whether queries, or this query, are not offered.
     fileprivate var isNoQuery: Bool { [400, 403, 404, 405].contains(status) && !isAboutKeyspace }
 }

@@ -1,11 +1,11 @@
 internal import LosslessJSON
 internal import Rules
 
-/// Says which documents are wanted: a Mango selector, such as `{"type": "task", "complete": false}`.
+/// Selects documents by a Mango selector, such as `{"type": "task", "complete": false}`.
 ///
 /// - Note: Source: "Selector Syntax" in CouchDB's reference. It is evaluated here exactly as CouchDB does.
 public struct DocumentSelector: Sendable {
-    /// As JSON.
+    /// The selector as JSON.
     public let json: String
     let filter: DocumentFilter
 
@@ -22,14 +22,14 @@ public struct DocumentSelector: Sendable {
     }
 }
 
-/// Why a text is no selector.
+/// Why a text is not a selector.
 public struct DocumentSelectorError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Line and column, what is wrong, and what to write.
+    /// Line and column, the cause, and the remedy.
     public let description: String
 }
 
 extension DocumentSelector: ExpressibleByStringLiteral {
-    /// For selectors in source code: a text that is no selector is a programmer's error and traps.
+    /// For selectors in source code: an invalid selector is a programming error and traps.
     public init(stringLiteral json: String) {
         do { try self.init(json: json) } catch { preconditionFailure("\(error)") }
     }

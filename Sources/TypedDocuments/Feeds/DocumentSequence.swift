@@ -1,27 +1,27 @@
 internal import Locking
 
-/// Documents or changes of a keyspace, one after the other.
+/// A sequence of a keyspace's documents or changes.
 ///
-/// Reads begin with the first element that is asked for, and are never far ahead of it: memory holds the documents of one
-/// answer's part. Each iteration is a read of its own. Ending the loop, or cancelling its task, ends the requests.
+/// Reading starts when the first element is requested and is never far ahead: memory holds the documents of one part of
+/// an answer. Each iteration reads again. Ending the loop, or cancelling its task, ends the requests.
 public struct DocumentSequence<Element: Sendable>: AsyncSequence, Sendable {
     let produce: @Sendable (Handoff<Element>) async throws -> Void
 
-    /// A new read, which begins with the first call of ``Iterator/next()``.
+    /// Creates a new iteration, whose reading starts with the first call of ``Iterator/next()``.
     public func makeAsyncIterator() -> Iterator { Iterator(production: Production(produce)) }
 
-    /// One read. For one task.
+    /// One iteration. For one task.
     public struct Iterator: AsyncIteratorProtocol {
         let production: Production<Element>
 
-        /// The next element; nil at the end. Waits for as long as it takes.
+        /// The next element; nil at the end. Waits without a time limit.
         ///
         /// - Throws: `GatewayError` if a retry is pointless; `CancellationError`.
         public mutating func next() async throws -> Element? { try await production.next() }
     }
 }
 
-/// The task that reads for one iterator. It ends with it.
+/// The reading task of one iterator. It ends with the iterator.
 final class Production<Element: Sendable>: Sendable {
     private let handoff = Handoff<Element>()
     private let task = Locked<Task<Void, Never>?>(nil)
@@ -42,7 +42,7 @@ final class Production<Element: Sendable>: Sendable {
     private func start() {
         task.withLock { task in
             guard task == nil else { return }
-            // Without self: the task must not keep the iterator alive.
+            // Don't capture self: the task must not keep the iterator alive.
             task = Task { [handoff, produce] in
                 do {
                     try await produce(handoff)
@@ -55,7 +55,7 @@ final class Production<Element: Sendable>: Sendable {
     }
 }
 
-/// Passes elements from the task that reads to the one that uses them. The reader waits until all are taken.
+/// Passes elements from the reading task to the consumer. The reading task waits until all are taken.
 final class Handoff<Element: Sendable>: Sendable {
     private struct State: Sendable {
         var elements: ArraySlice<Element> = []

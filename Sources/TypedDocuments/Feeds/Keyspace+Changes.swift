@@ -3,17 +3,17 @@ public import GatewayClient
 internal import LosslessJSON
 
 extension Keyspace {
-    /// The changes of the keyspace, in the order of its feed: those so far, then each as it happens, for ever.
+    /// The changes of the keyspace, in feed order: past changes first, then each new one as it happens, without end.
     ///
-    /// The feed delivers each document at its latest revision; what happened in between is not told. It reconnects by
-    /// itself and continues after the last change that it has delivered, with growing waits of up to a minute. A change may
-    /// come twice. A document that does not fit the type is an element of its own, and the feed goes on.
+    /// The feed delivers the latest revision of each document; intermediate revisions are not reported. It reconnects
+    /// automatically and continues after the last delivered change, with a back-off of up to a minute. A change may be
+    /// delivered twice. A document that does not fit the type is a separate element, and the feed continues.
     ///
     /// - Parameters:
-    ///   - since: The ``DocumentChange/sequence`` of the last change that is done. Default: the beginning.
-    ///   - type: Documents of other types are left out, if it names its ``DocumentCodable/documentType``.
-    /// - Returns: A sequence that throws `GatewayError` where a retry is pointless: `.unauthorized`, `.notFound` for a
-    ///   keyspace that is not there, `.badRequest` for a sequence of another gateway.
+    ///   - since: The ``DocumentChange/sequence`` of the last processed change. Default: the beginning.
+    ///   - type: Documents of other types are skipped if it has a ``DocumentCodable/documentType``.
+    /// - Returns: A sequence that throws `GatewayError` if a retry is pointless: `.unauthorized`, `.notFound` for a
+    ///   missing keyspace, `.badRequest` for a sequence of another gateway.
     public func changes<Document: DocumentCodable>(
         since: SequenceID = .start, as type: Document.Type
     ) -> DocumentSequence<DocumentChange<Document>> {

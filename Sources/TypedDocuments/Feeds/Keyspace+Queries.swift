@@ -4,15 +4,15 @@ internal import LosslessJSON
 internal import Rules
 
 extension Keyspace {
-    /// The documents that match now, each once.
+    /// The documents that currently match, each once.
     ///
-    /// CouchDB finds them itself (`_find`), in the order of the index that it uses. Elsewhere all documents are read, in
-    /// the order of their ids, or that of their changes for users who may not list them; what does not match is dropped
-    /// here. Temporary failures are retried for five minutes.
+    /// CouchDB finds them itself (`_find`), in the order of the index that it uses. On Sync Gateway all documents are
+    /// read and filtered by the client, in order of id, or in feed order for users who may not list documents.
+    /// Temporary failures are retried for five minutes.
     ///
     /// - Parameters:
     ///   - selector: Default: all documents.
-    ///   - type: Documents of other types are left out, if it names its ``DocumentCodable/documentType``.
+    ///   - type: Documents of other types are skipped if it has a ``DocumentCodable/documentType``.
     /// - Returns: A sequence of documents, and of errors for those that do not fit the type. It throws `GatewayError`.
     public func documents<Document: DocumentCodable>(
         matching selector: DocumentSelector = .all, as type: Document.Type
@@ -25,15 +25,15 @@ extension Keyspace {
         }
     }
 
-    /// The documents that match: first those that are there, then what happens to them, for ever.
+    /// The documents that match: the current ones first, then their changes, without end.
     ///
-    /// Reads the whole feed from its beginning, and reconnects as ``changes(since:as:)`` does. A change that comes twice is
-    /// told once. Memory grows with the number of documents that match: the id and the revision of each.
+    /// Reads the whole feed from its beginning, and reconnects like ``changes(since:as:)``. A repeated change is
+    /// reported once. Memory grows with the number of matching documents: the id and the revision of each.
     ///
     /// - Parameters:
     ///   - selector: Default: all documents.
-    ///   - type: Documents of other types are left out, if it names its ``DocumentCodable/documentType``.
-    /// - Returns: A sequence that throws `GatewayError` where a retry is pointless.
+    ///   - type: Documents of other types are skipped if it has a ``DocumentCodable/documentType``.
+    /// - Returns: A sequence that throws `GatewayError` if a retry is pointless.
     public func live<Document: DocumentCodable>(
         matching selector: DocumentSelector = .all, as type: Document.Type
     ) -> DocumentSequence<LiveChange<Document>> {
@@ -51,7 +51,8 @@ extension Keyspace {
 }
 
 extension DocumentMatcher {
-    /// A document to which the selector can't be applied, as when a regular expression takes too long, does not match.
+    /// If the selector can't be applied, for example because a regular expression takes too long, the document does not
+    /// match.
     fileprivate func isMatch(_ row: FeedRow) -> Bool {
         guard case .document(let value) = row.content else { return false }
         return (try? matches(value)) ?? false

@@ -23,7 +23,7 @@ struct FeedRow: Sendable {
 struct KeyspaceFeed: Sendable {
     let gateway: Gateway
     let logger: Logger
-    /// Whether it goes on once it is caught up.
+    /// Whether it continues after it has caught up.
     var isLive = true
     /// Called when the feed was read to its end.
     var noteCaughtUp: @Sendable () async -> Void = {}
@@ -65,7 +65,7 @@ struct KeyspaceFeed: Sendable {
         }
     }
 
-    /// Rows without a body are looked up: they have changed again, or could not be read.
+    /// Looks up rows without a body: the documents have changed again, or could not be read.
     private func feedRows(
         _ rows: ChangesBatch.SubSequence, _ current: inout CurrentDocumentReader
     ) async throws -> [FeedRow] {
@@ -94,11 +94,11 @@ struct KeyspaceFeed: Sendable {
 }
 
 extension GatewayError {
-    /// Why a feed or a list has ended.
+    /// Converts the error that ended a feed or a list.
     init(_ error: RunError) {
         let code: Code =
             switch error.code {
-            // Other failures to connect are retried.
+            // Other connection failures are retried.
             case .unreachable: .tlsFailed
             case .notAllowed: .unauthorized
             case .databaseMissing: .notFound

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Which documents match at the moment, and what a change does to that. Memory: the id and the revision of each.
+/// The currently matching documents, and the effect of a change on them. Memory: the id and the revision of each.
 struct LiveQuery<Document: DocumentCodable> {
     private let reading: DocumentReading<Document>
     private var matching: [DocumentID: RevisionID?] = [:]
@@ -16,7 +16,7 @@ struct LiveQuery<Document: DocumentCodable> {
             matching[row.id] = nil
             return [.removed(row.id)]
         }
-        // After an interruption, the feed may bring a change again.
+        // After an interruption, the feed may deliver a change again.
         if let known, known == row.revision, row.revision != nil { return [] }
         switch reading.read(value, id: row.id, revision: row.revision) {
         case .success(let document):

@@ -1,8 +1,8 @@
-/// What becomes of a change if somebody else has changed the document since it was read.
+/// What to do with a change if the document was changed concurrently since it was read.
 ///
-/// A policy compares three versions: the one that was read, the one to be saved, and the one that the gateway has now.
-/// What it makes of them is written only if it fits the type and passes ``DocumentCodable/validate()``. Otherwise the
-/// outcome is the conflict.
+/// A policy compares three versions: the one that was read, the one to be saved, and the gateway's current one. Its
+/// result is written only if it fits the type and passes ``DocumentCodable/validate()``. Otherwise the outcome is the
+/// conflict.
 public struct ConflictPolicy: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case report, declared, merge, lastUpdateWins, deletesWin
@@ -11,53 +11,54 @@ public struct ConflictPolicy: Hashable, Sendable {
     let kind: Kind
     let dateMember: String
 
-    private init(_ kind: Kind, by dateMember: String = usualDateMember) {
+    private init(_ kind: Kind, by dateMember: String = defaultDateMember) {
         self.kind = kind
         self.dateMember = dateMember
     }
 
-    private static let usualDateMember = "updatedAt"
+    private static let defaultDateMember = "updatedAt"
 
     /// Nothing is written, and the outcome is the conflict.
     public static let report = ConflictPolicy(.report)
 
-    /// That of the type: ``DocumentCodable/conflictPolicy``.
+    /// The policy of the type: ``DocumentCodable/conflictPolicy``.
     public static let declared = ConflictPolicy(.declared)
 
-    /// As ``merge(by:)``, with the dates in `updatedAt`.
+    /// Like ``merge(by:)``, with the dates in `updatedAt`.
     public static let merge = ConflictPolicy(.merge)
 
-    /// Members and attachments that were changed here are written onto the other version. The rest stays as it is there.
+    /// Members and attachments that this side changed are written onto the other version. The rest is kept from the
+    /// other version.
     ///
-    /// If both have changed one to different values, objects are merged in turn. Any other value, an array too, is taken
-    /// from the version with the later date; without dates, from this one. A deleted document is written anew. A deletion
-    /// does not happen if the document has been changed.
+    /// If both sides changed a member to different values, objects are merged recursively. Any other value, including
+    /// an array, is taken from the version with the later date; without dates, from this side. A deleted document is
+    /// created again. A deletion is dropped if the document was changed.
     ///
     /// - Parameter dateMember: The member with the date of the last update: ISO 8601 or a number.
     public static func merge(by dateMember: String) -> ConflictPolicy { ConflictPolicy(.merge, by: dateMember) }
 
-    /// As ``lastUpdateWins(by:)``, with the dates in `updatedAt`.
+    /// Like ``lastUpdateWins(by:)``, with the dates in `updatedAt`.
     public static let lastUpdateWins = ConflictPolicy(.lastUpdateWins)
 
-    /// The version with the later date replaces the other one as a whole; without dates, this one does, also if it is a
-    /// deletion. A deleted document is written anew.
+    /// The version with the later date replaces the other one as a whole. Without dates, this side wins, even with a
+    /// deletion. A deleted document is created again.
     ///
     /// - Parameter dateMember: The member with the date of the last update: ISO 8601 or a number.
     public static func lastUpdateWins(by dateMember: String) -> ConflictPolicy {
         ConflictPolicy(.lastUpdateWins, by: dateMember)
     }
 
-    /// As ``deletesWin(by:)``, with the dates in `updatedAt`.
+    /// Like ``deletesWin(by:)``, with the dates in `updatedAt`.
     public static let deletesWin = ConflictPolicy(.deletesWin)
 
-    /// A deletion holds, here and there; two edits are merged as by ``merge(by:)``.
+    /// A deletion wins, on either side; two edits are merged as by ``merge(by:)``.
     ///
     /// - Parameter dateMember: The member with the date of the last update: ISO 8601 or a number.
     public static func deletesWin(by dateMember: String) -> ConflictPolicy {
         ConflictPolicy(.deletesWin, by: dateMember)
     }
 
-    /// This policy, or that of the type.
+    /// This policy, or the type's policy if it is ``declared``.
     func resolved<Document: DocumentCodable>(for type: Document.Type) -> ConflictPolicy {
         guard kind == .declared else { return self }
         return type.conflictPolicy.kind == .declared ? .report : type.conflictPolicy

@@ -1,13 +1,13 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What a save would write.
+/// The document that a save would write.
 struct DocumentDraft {
-    /// With `_id`, and with `_rev` unless it is new.
+    /// The body with `_id`, and with `_rev` unless it is new.
     let body: JSONText
-    /// Attachments to be stored with it. The body still names those of the same names that they replace.
+    /// Attachments to be stored with it. The body still contains the attachments that they replace.
     let uploads: [Upload]
-    /// Whether the document has this content already.
+    /// Whether the document already has this content.
     let isUnchanged: Bool
 
     struct Upload {
@@ -15,7 +15,7 @@ struct DocumentDraft {
         let contentType: String
         let bytes: [UInt8]
 
-        /// As the gateway calculates it.
+        /// The digest as the gateway calculates it.
         func digest(for dialect: GatewayDialect) -> AttachmentDigest {
             var digest = AttachmentDigest.Calculation(for: dialect)
             digest.update(bytes)
@@ -23,12 +23,12 @@ struct DocumentDraft {
         }
     }
 
-    /// Applies what has changed in a value since it was read.
+    /// Applies the changes of a value since it was read.
     ///
     /// - Parameters:
-    ///   - isCollection: Whether documents say no type there.
-    /// - Throws: `EncodingError` if the value can't be a document; `JSONEditError` if an object to change has two members
-    ///   of one name.
+    ///   - isCollection: Whether documents omit `type` there.
+    /// - Throws: `EncodingError` if the value can't be a document; `JSONEditError` if an object to change has a
+    ///   duplicate member.
     init<Document: DocumentCodable>(of document: Document, isCollection: Bool) throws {
         let known = document.origin.text
         var encoder = DocumentEncoder()
@@ -54,7 +54,7 @@ struct DocumentDraft {
         }
         let uploads = try new.parts.uploads(known.root)
         let isUnchanged = body === known && uploads.isEmpty
-        // Sync Gateway 4 adds it. Writes are guarded by `_rev`, and the two could disagree.
+        // Sync Gateway 4 adds it. Writes are guarded by `_rev`, and the two could be inconsistent.
         if body.root["_cv"] != nil { body = try body.removing(JSONPointer(tokens: ["_cv"])) }
         self.init(body: body, uploads: uploads, isUnchanged: isUnchanged)
     }
@@ -86,7 +86,7 @@ struct DocumentDraft {
         return digests == Self.digests(of: other)
     }
 
-    /// All members apart from attachments and those that every write changes.
+    /// All members except attachments and members that every write changes.
     private static func members(of document: JSONValue) -> JSONText? {
         var writer = JSONWriter()
         writer.object { writer in
@@ -105,7 +105,7 @@ struct DocumentDraft {
         }
     }
 
-    /// The document as it is once it is saved.
+    /// The document after it is saved.
     func saved(as revision: RevisionID) throws -> JSONText {
         var text = try body.setting(JSONPointer(tokens: ["_rev"]), to: revision.text.json)
         for upload in uploads {
@@ -126,7 +126,7 @@ struct DocumentDraft {
 }
 
 extension [FoundPart] {
-    /// The attachments among the parts, each with its name.
+    /// The attachments among the parts, with their names.
     private func attachments(_ document: JSONValue?) throws -> [(name: String, attachment: Attachment)] {
         try compactMap { found in
             guard let attachment = found.part as? Attachment else { return nil }
@@ -145,7 +145,7 @@ extension [FoundPart] {
 }
 
 extension String {
-    /// As JSON.
+    /// The string as JSON.
     fileprivate var json: [UInt8] {
         var json: [UInt8] = []
         json.appendJSONString(utf8)

@@ -2,19 +2,19 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Settles a conflict between what was to be saved and what the gateway has.
+/// Settles a conflict between a draft and the gateway's version.
 struct DraftSettlement {
-    /// The leaves of a resolution: what was to be saved, and the gateway's version.
+    /// The indices of a resolution's leaves: the draft and the gateway's version.
     static let (own, other) = (0, 1)
 
-    /// What was to be saved.
+    /// The draft to be saved.
     let draft: DocumentDraft
-    /// The document that the value was made of; nil for a new one.
+    /// The document that the value was read from; nil for a new one.
     let base: JSONText?
     let policy: ConflictPolicy
     let dialect: GatewayDialect
 
-    /// - Parameter theirs: With `_rev`; nil if the document is deleted.
+    /// - Parameter theirs: The gateway's version with `_rev`; nil if the document is deleted.
     /// - Throws: `JSONError` if the draft is larger than a document may be.
     func resolution(with theirs: JSONText?) async throws -> ConflictResolution {
         guard let theirs else { return policy.kind == .deletesWin ? .delete : .keep(Self.own) }
@@ -32,9 +32,9 @@ struct DraftSettlement {
         return await policies.resolve(conflict, by: rule, ancestors: ancestors, isDeleted: false, now: 0)
     }
 
-    /// What is to be written so that the gateway has what was decided.
+    /// The draft that makes the gateway's document match the decision.
     ///
-    /// - Returns: Nil if that is nothing, or if the bytes of an attachment are not here.
+    /// - Returns: Nil if there is nothing to write, or if the bytes of an attachment are not available.
     /// - Throws: `JSONError` if it is larger than a document may be.
     func draft(of resolution: ConflictResolution, over theirs: JSONText?) throws -> DocumentDraft? {
         switch resolution {
@@ -48,7 +48,7 @@ struct DraftSettlement {
         }
     }
 
-    /// The draft as a document that the gateway does not have.
+    /// The draft as a new document on the gateway.
     private func newDocument() throws -> DocumentDraft? {
         guard draft.names.count == draft.uploads.count else { return nil }
         var body = draft.body
@@ -58,7 +58,7 @@ struct DraftSettlement {
         return DocumentDraft(body: body, uploads: draft.uploads)
     }
 
-    /// The draft with the attachments that it will have, each with its digest.
+    /// The draft with all its attachments, each with its digest.
     private func described() throws -> JSONText {
         var text = draft.body
         for upload in draft.uploads {
@@ -75,7 +75,7 @@ struct DraftSettlement {
         return text
     }
 
-    /// A document after the gateway's one.
+    /// A successor of the gateway's document.
     private func merged(_ document: ResolvedDocument, over theirs: JSONText) throws -> DocumentDraft? {
         var stubs: [(name: String, entry: JSONValue)] = []
         var uploads: [DocumentDraft.Upload] = []
@@ -104,7 +104,7 @@ struct DraftSettlement {
         return DocumentDraft(body: try JSONText(body.bytes), uploads: uploads)
     }
 
-    /// Whether the attachment of this version is the stored one. One that was saved just now has no digest yet.
+    /// Whether this side's attachment equals the stored one. An attachment that was just saved has no digest yet.
     private func isSame(_ own: JSONValue?, _ stored: JSONValue) -> Bool {
         guard let own else { return false }
         guard let digest = own["digest"]?.string else {
@@ -116,7 +116,7 @@ struct DraftSettlement {
 }
 
 extension ConflictPolicy {
-    /// The policy of `changebot resolve` that does this.
+    /// The corresponding policy of `changebot resolve`.
     fileprivate var ruleName: String? {
         switch kind {
         case .report, .declared: nil
@@ -128,7 +128,7 @@ extension ConflictPolicy {
 }
 
 extension DocumentDraft {
-    /// Of the attachments that the document will have.
+    /// The names of the document's attachments.
     fileprivate var names: [String] {
         let kept = body.root["_attachments"]?.members.compactMap(\.name.string) ?? []
         return kept + uploads.map(\.name).filter { !kept.contains($0) }

@@ -4,37 +4,38 @@ internal import LosslessJSON
 internal import Rules
 
 extension Keyspace {
-    /// Writes what has changed in a value since it was read, or a new document. Afterwards the value is that of the new
-    /// revision.
+    /// Writes the changes of a value since it was read, or a new document. The value then represents the new revision.
     ///
-    /// A write whose answer was lost is recognised when it is repeated: a conflict with the same content counts as saved.
+    /// A repeated write whose answer was lost is recognized: a conflict with the same content counts as saved.
     ///
     /// - Parameter document: Changed only if the outcome is ``SaveOutcome/saved(_:)``.
     /// - Throws: `GatewayError`: `.forbidden` if the database refuses the write, `.tooLarge`, `.unauthorized`,
-    ///   `.connectionLost` or `.timedOut`, when it may have been written; others as for every request. A retry makes
-    ///   sense if `isRetryable` is true. Before anything is sent: `EncodingError` if the value can't be a document, such
-    ///   as an infinite number; ``DocumentDecodingError`` if what it encodes can't be read again; `JSONEditError` if the
-    ///   document has two members of one name where a change must be made; what ``DocumentCodable/validate()`` throws.
+    ///   `.connectionLost` or `.timedOut`, in which case it may have been written; others as for every request. A retry
+    ///   makes sense if `isRetryable` is true. Before the first request: `EncodingError` if the value can't be a
+    ///   document, such as an infinite number; ``DocumentDecodingError`` if its encoded form can't be read again;
+    ///   `JSONEditError` if a change concerns a duplicate member; errors of ``DocumentCodable/validate()``.
     public func save<Document: DocumentCodable>(_ document: inout Document) async throws -> SaveOutcome<Document> {
         try await save(&document, onConflict: .report)
     }
 
-    /// As ``save(_:)``, and settles a conflict by a policy.
+    /// Like ``save(_:)``, but settles a conflict by a policy.
     ///
-    /// The other version is read, what the policy makes of both is written, and if that meets another conflict, it is
-    /// decided again, up to ten times. Each time, the change is that since the value was read.
+    /// The other version is read, and the policy's result is written. If that meets another conflict, it is decided
+    /// again, up to ten times. Each time, the change is that since the value was read.
     ///
     /// ```swift
     /// let outcome = try await keyspace.save(&task, onConflict: .merge)
     /// ```
     ///
     /// - Parameters:
-    ///   - document: Changed unless the outcome is ``SaveOutcome/conflict(with:)``: then to what the gateway has now.
-    ///   - policy: What becomes of the change.
-    /// - Returns: ``SaveOutcome/unchanged`` also if the policy takes the other version as it is.
-    ///   ``SaveOutcome/conflict(with:)`` if it can't settle the conflict: a deletion wins; the other version, or the
-    ///   result, does not fit the type or is not valid; the bytes of an attachment are gone; or others are always faster.
-    /// - Throws: As ``save(_:)``.
+    ///   - document: Changed unless the outcome is ``SaveOutcome/conflict(with:)``: then to the gateway's current
+    ///     content.
+    ///   - policy: How to settle a conflict.
+    /// - Returns: ``SaveOutcome/unchanged`` also if the policy chooses the other version.
+    ///   ``SaveOutcome/conflict(with:)`` if it can't settle the conflict: a deletion wins; the other version or the
+    ///   result does not fit the type or is not valid; the bytes of an attachment are gone; or other clients keep
+    ///   changing the document.
+    /// - Throws: The same errors as ``save(_:)``.
     public func save<Document: DocumentCodable>(
         _ document: inout Document, onConflict policy: ConflictPolicy
     ) async throws -> SaveOutcome<Document> {
@@ -74,22 +75,23 @@ extension Keyspace {
         return .conflict(with: try await otherVersion(Document.self, document.id))
     }
 
-    /// Deletes a document, unless somebody else has changed it since it was read.
+    /// Deletes a document, unless it was changed concurrently since it was read.
     ///
-    /// - Parameter document: A value that was read or saved. Of a new one nothing is written: ``SaveOutcome/unchanged``.
-    /// - Throws: As ``save(_:)``.
+    /// - Parameter document: A value that was read or saved. For a new value, nothing is written:
+    ///   ``SaveOutcome/unchanged``.
+    /// - Throws: The same errors as ``save(_:)``.
     public func delete<Document: DocumentCodable>(_ document: Document) async throws -> SaveOutcome<Document> {
         try await delete(document, onConflict: .report)
     }
 
-    /// As ``delete(_:)``, and settles a conflict by a policy.
+    /// Like ``delete(_:)``, but settles a conflict by a policy.
     ///
     /// - Parameters:
-    ///   - document: A value that was read or saved. Of a new one nothing is written.
-    ///   - policy: ``ConflictPolicy/deletesWin`` and ``ConflictPolicy/lastUpdateWins`` delete what others have made of the
-    ///     document, also if it no longer fits the type. With the others, it stays.
-    /// - Returns: ``SaveOutcome/unchanged`` also if somebody else has deleted it.
-    /// - Throws: As ``save(_:)``.
+    ///   - document: A value that was read or saved. For a new value, nothing is written.
+    ///   - policy: ``ConflictPolicy/deletesWin`` and ``ConflictPolicy/lastUpdateWins`` delete the changed document,
+    ///     even if it no longer fits the type. The other policies keep it.
+    /// - Returns: ``SaveOutcome/unchanged`` also if it was already deleted.
+    /// - Throws: The same errors as ``save(_:)``.
     public func delete<Document: DocumentCodable>(
         _ document: Document, onConflict policy: ConflictPolicy
     ) async throws -> SaveOutcome<Document> {
@@ -120,7 +122,7 @@ extension Keyspace {
         }
     }
 
-    /// The value that a policy has made; nil if it does not fit the type, or is not valid.
+    /// The value of a policy's result; nil if it does not fit the type, or is not valid.
     private func valid<Document: DocumentCodable>(
         _ draft: DocumentDraft, after other: OtherVersion<Document>, _ document: Document
     ) -> Document? {
@@ -153,7 +155,7 @@ extension Keyspace {
         }
     }
 
-    /// The value as it will be read once it is saved.
+    /// The value as it will be read after it is saved.
     private func value<Document: DocumentCodable>(of draft: DocumentDraft, as document: Document) throws -> Document {
         let revision = document.revision ?? RevisionID("0-0")
         let text = try draft.saved(as: revision)

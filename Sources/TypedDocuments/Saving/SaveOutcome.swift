@@ -1,19 +1,19 @@
 public import GatewayClient
 internal import LosslessJSON
 
-/// What happened to a document that was to be saved or deleted.
+/// The outcome of saving or deleting a document.
 public enum SaveOutcome<Document: DocumentCodable>: Sendable {
-    /// The gateway has it, as this revision.
+    /// The document was stored as this revision.
     case saved(RevisionID)
-    /// Nothing was written: nothing has changed since it was read, or a ``ConflictPolicy`` takes what others have written.
+    /// Nothing was written: nothing has changed since it was read, or a ``ConflictPolicy`` chose the other version.
     case unchanged
-    /// Somebody else has changed the document since it was read. Nothing was written.
+    /// The document was changed concurrently since it was read. Nothing was written.
     case conflict(with: OtherVersion<Document>)
 }
 
-/// What a document is now that somebody else has changed it.
+/// The current state of a document that was changed concurrently.
 public enum OtherVersion<Document: DocumentCodable>: Sendable {
-    /// To write over it: make the change in this value, and save it.
+    /// To overwrite it, make the change in this value and save it.
     case document(Document)
     /// It was deleted.
     case deleted
@@ -22,7 +22,7 @@ public enum OtherVersion<Document: DocumentCodable>: Sendable {
 }
 
 extension OtherVersion {
-    /// As the gateway sent it.
+    /// The text as the gateway sent it.
     var text: JSONText? { if case .document(let document) = self { document.origin.text } else { nil } }
 
     var isMisfit: Bool { if case .misfit = self { true } else { false } }

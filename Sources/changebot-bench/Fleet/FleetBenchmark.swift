@@ -1,14 +1,14 @@
 internal import Foundation
 internal import TestKit
 
-/// How many changes a fleet decides, how long they take through its log, and what the log costs.
+/// Measures how many changes a fleet decides, how long they take through its log, and what the log costs.
 ///
-/// One member reads the feed, the others read each document and decide it. The gateway is a server of this process, see
-/// ``WireDatabase``: changes are in its feed at a fixed rate, and it sees when documents are written.
+/// One member reads the feed; the others read each document and decide it. The gateway is a server in this process, see
+/// ``WireDatabase``: changes appear in its feed at a fixed rate, and it observes the writes.
 struct FleetBenchmark {
     private static let name = "fleet"
     private static let changesBefore = 1000
-    /// Writes one document in a hundred, so that it is seen when it is answered.
+    /// Writes one document in a hundred, so that the bot's answer is visible.
     private static let rules =
         #"{"version":1,"rules":[{"name":"hundredth","when":{"type":"task","task":{"$regex":"00$"}},"#
         + #""then":[{"merge":{"seen":true}}]}]}"#
@@ -55,7 +55,7 @@ struct FleetBenchmark {
         for (start, end) in zip(before, after) { add((end.1 - start.1) / time, end.0, "processors") }
     }
 
-    /// Adds at the fixed rate what is due every millisecond.
+    /// Adds the changes that are due, every millisecond.
     private func postAll(to database: WireDatabase) -> Range<Int> {
         let (count, began) = (options.rate * options.seconds, MonotonicTime.nanoseconds)
         var (first, posted) = (Int.max, 0)
@@ -68,9 +68,9 @@ struct FleetBenchmark {
         return first..<first + count
     }
 
-    /// Waits until all is answered.
+    /// Waits until all changes are answered.
     ///
-    /// - Returns: How long that took, in seconds.
+    /// - Returns: The duration in seconds.
     private func drain(_ numbers: Range<Int>, _ database: WireDatabase, _ fleet: FleetProcesses) throws -> Double {
         let began = ContinuousClock.now
         let sample = options.rules == nil ? numbers.filter { $0.isMultiple(of: 100) } : Array(numbers)
@@ -78,7 +78,7 @@ struct FleetBenchmark {
         return (ContinuousClock.now - began).inSeconds
     }
 
-    /// The processor time of the parts until now, in seconds.
+    /// The processor time of the parts so far, in seconds.
     private func used(_ fleet: FleetProcesses) -> [(String, Double)] {
         let ids = fleet.members.map(\.processIdentifier)
         let parts: [(String, [Int32])] = [

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import TestKit
 
-/// What a fleet that shares its work can do, and what its log costs.
+/// Measures the throughput of a fleet that shares its work, and the cost of its log.
 struct FleetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",

@@ -24,12 +24,12 @@ final class FleetProcesses {
 
     private func rows(_ sql: String) throws -> [[PostgresValue]] { try queue.performNow { try $0.run(sql).rows } }
 
-    /// How far PostgreSQL's log (WAL) is, in bytes.
+    /// The position of PostgreSQL's log (WAL), in bytes.
     func writtenBytes() throws -> Int {
         try rows("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")[0][0].int ?? 0
     }
 
-    /// - Parameter processor: The only one that it and its helpers may use. Nil: all.
+    /// - Parameter processor: The only processor that it and its helpers may use. Nil: all.
     func start(_ role: String, on processor: Int? = nil, options: [String], in directory: String) throws {
         let count = ProcessInfo.processInfo.activeProcessorCount
         let pinned = processor.map { ["/usr/bin/taskset", "--cpu-list", "\($0 % count)"] } ?? []
@@ -50,13 +50,13 @@ final class FleetProcesses {
                 return false
             }
             let counts = try rows(shares).compactMap { $0[0].int }
-            // A fair share, rounded up, is the most that one has.
+            // The maximum is a fair share, rounded up.
             return counts.count == workers && counts.reduce(0, +) == Self.partitions
                 && counts.max() == (Self.partitions - 1) / workers + 1
         }
     }
 
-    /// Looks every 20 ms.
+    /// Checks every 20 ms.
     func wait(_ complaint: String, within time: Duration, until isDone: () throws -> Bool) throws {
         let deadline = ContinuousClock.now + time
         while try !isDone() {
@@ -66,7 +66,7 @@ final class FleetProcesses {
         }
     }
 
-    /// Ends all members, and removes what they have made.
+    /// Ends all members, and removes their data.
     func end() {
         for member in members { member.terminate() }
         for member in members { member.waitUntilExit() }

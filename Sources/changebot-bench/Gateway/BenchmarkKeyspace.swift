@@ -2,16 +2,16 @@ internal import Foundation
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The keyspace that is measured. It holds documents of this benchmark only.
+/// The measured keyspace. It contains only documents of this benchmark.
 struct BenchmarkKeyspace: Sendable {
     private static let prefix = "bench-task-"
     private static let largestBulk = 250
     private static let concurrentRequests = 4
 
-    /// Without a slash at the end.
+    /// The URL without a slash at the end.
     let url: String
     let gateway: Gateway
-    /// From the environment, as for the program.
+    /// The credentials from the environment, as for the program.
     private let user: (name: String, password: String)?
 
     init(_ text: String) throws {
@@ -35,9 +35,9 @@ struct BenchmarkKeyspace: Sendable {
         return "user = \"\(text)\"\n"
     }
 
-    /// The numbers of the documents that are there.
+    /// The numbers of the existing documents.
     ///
-    /// - Throws: ``BenchmarkError`` if there is a document that is not of this benchmark.
+    /// - Throws: ``BenchmarkError`` if there is a document that does not belong to this benchmark.
     func tasks() async throws -> Set<Int> {
         var tasks: Set<Int> = []
         var pages = DocumentPages(of: gateway, includesDocuments: false)
@@ -54,7 +54,7 @@ struct BenchmarkKeyspace: Sendable {
         return tasks
     }
 
-    /// Writes prepared documents and does nothing else: the yardstick of what writes.
+    /// Writes prepared documents and nothing else: the yardstick for writing jobs.
     ///
     /// - Throws: ``BenchmarkError`` if the server does not accept each document.
     func write(_ documents: [BulkDocument]) async throws -> JobResult {
@@ -94,7 +94,7 @@ struct BenchmarkKeyspace: Sendable {
         return BulkDocument(id: DocumentID(id), segments: [Array(body.utf8)])
     }
 
-    /// All tasks as they are now, but with another round: prepared for a write.
+    /// The current tasks with another round, prepared for a write.
     func tasks(withRound round: Int) async throws -> [BulkDocument] {
         let patch = try JSONText(#"{"round":\#(round)}"#)
         var documents: [BulkDocument] = []

@@ -10,7 +10,7 @@ enum GatewayCase: String, CaseIterable {
     case export
     case exportGzip = "export-gz"
 
-    /// What the medians should be.
+    /// The targets for the medians.
     var limits: [JobLimit] {
         switch self {
         case .feedNone: [.compared(.processor, -.infinity...0.3), .compared(.wall, 0...1.05)]
@@ -21,14 +21,14 @@ enum GatewayCase: String, CaseIterable {
     }
 }
 
-/// Runs the cases against one keyspace, and keeps what they measure.
+/// Runs the cases against one keyspace, and collects their results.
 struct GatewayBenchmark {
     private let keyspace: BenchmarkKeyspace
     private let jobs: Jobs
-    /// How many documents there are.
+    /// The number of documents.
     private var all: Int
     private(set) var figures = Figures()
-    /// By the clock, so that no earlier round has used it, in this run or another.
+    /// From the clock, so that no earlier round has used it, in this run or another.
     private var lastStamp = Int(Date().timeIntervalSince1970) * 1000
 
     init(keyspace: BenchmarkKeyspace, directory: String, documents: Int) {
@@ -42,7 +42,7 @@ struct GatewayBenchmark {
         return lastStamp
     }
 
-    /// Loads the documents that are missing.
+    /// Loads the missing documents.
     ///
     /// - Throws: ``BenchmarkError`` if the keyspace has other documents.
     mutating func prepare() async throws {
@@ -56,7 +56,7 @@ struct GatewayBenchmark {
 
     /// Runs a case once.
     ///
-    /// - Parameter round: Program and yardstick take turns in going first.
+    /// - Parameter round: The number of the round; program and yardstick alternate in going first.
     mutating func measure(_ name: GatewayCase, round: Int) async throws {
         let (program, yardstick) = try await measured(name, round: round)
         JobMeasure.add(program, beside: yardstick, of: name.rawValue, to: &figures)
@@ -82,9 +82,9 @@ struct GatewayBenchmark {
         }
     }
 
-    /// A job that reads, and curl that reads the same.
+    /// Measures a reading job, and curl with the same answer.
     ///
-    /// - Parameter path: What curl reads, below the keyspace.
+    /// - Parameter path: The path that curl reads, relative to the keyspace.
     private func beside(
         _ path: String, _ round: Int, _ program: (Jobs) throws -> JobResult
     ) throws -> (JobResult, JobResult) {
@@ -92,7 +92,7 @@ struct GatewayBenchmark {
         return (try program(jobs), try early ?? jobs.curl(path, documents: all))
     }
 
-    /// A job that reads and writes all tasks, and a plain client that writes them while curl reads.
+    /// Measures a job that reads and writes all tasks, and a plain client that writes them while curl reads.
     private mutating func writing(
         _ path: String, _ round: Int, _ program: (Jobs, String, Int) throws -> JobResult
     ) async throws -> (JobResult, JobResult) {
@@ -116,10 +116,10 @@ struct GatewayBenchmark {
         return result
     }
 
-    /// Until the server has done what it does after a write, more or less.
+    /// Waits until the server has roughly finished its work after a write.
     ///
-    /// Servers that list by a view index what was written only when they are next asked for a list. That is asked for
-    /// here, so that no measured job pays for the one before.
+    /// Servers that list by a view index new documents only at the next list request. It is sent here, so that no
+    /// measured job pays for the previous one.
     private func settle() async {
         try? await Task.sleep(for: .milliseconds(500))
         var pages = DocumentPages(of: keyspace.gateway, includesDocuments: false)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import GatewayClient
 
-/// The program's own jobs against any gateway, each beside a yardstick on the same server.
+/// Measures the program's own jobs against any gateway, each with a yardstick on the same server.
 struct GatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway", abstract: "The program's jobs against any gateway, each beside a plain client.",

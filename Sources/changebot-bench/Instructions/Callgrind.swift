@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Counts the instructions of this program under `valgrind --tool=callgrind`: they hardly differ from run to run,
-/// however busy the machine is.
+/// Counts the instructions of this program under `valgrind --tool=callgrind`. They hardly vary between runs, even on a
+/// busy machine.
 struct Callgrind {
     static let path = "/usr/bin/valgrind"
 
-    /// What depends on the machine or on chance is switched off: the seed of hashes, and functions of glibc and OpenSSL
-    /// for processors that not every machine has.
+    /// Disables what depends on the machine or on chance: the seed of hashes, and functions of glibc and OpenSSL for
+    /// special processors.
     private static let environment = [
         "SWIFT_DETERMINISTIC_HASHING": "1",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS,-FSRM",
@@ -22,13 +22,13 @@ struct Callgrind {
         _ = try Usage(of: ["/usr/bin/env", "strip", "-o", program, Program.own])
     }
 
-    /// The cost of an item, `times` times.
+    /// The cost of running an item `times` times.
     ///
-    /// It is the difference between a process that does it so many times and one that does it twice as often: starting
-    /// and preparing do not count. Both run at the same time.
+    /// It is the difference between a process with this number of repetitions and one with twice as many, so that
+    /// startup and preparation do not count. Both run concurrently.
     func instructions(of item: WorkItem, times: Int) throws -> Int {
         let logs = try [times, 2 * times].map { times in
-            // A directory of its own: a process must not read a rule file that the other has half written.
+            // Separate directories: a process must not read a rule file that the other has only partly written.
             let ownDirectory = "\(directory)/\(item.rawValue)-\(times)"
             try FileManager.default.createDirectory(atPath: ownDirectory, withIntermediateDirectories: true)
             let log = ownDirectory + "/log"
@@ -50,7 +50,7 @@ struct Callgrind {
         return counts[1] - counts[0]
     }
 
-    /// From a line such as `==42== Collected : 1234567`.
+    /// The number in a line such as `==42== Collected : 1234567`.
     private static func collected(_ log: String) -> Int? {
         log.split(separator: "\n").first { $0.contains(" Collected : ") }
             .flatMap { $0.split(separator: " ").last.flatMap { Int($0) } }

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Rows of a changes feed as gateways send them, the same in every run: tasks, lists, users, tombstones, and tasks with
+/// Rows of a changes feed as sent by gateways, identical in every run: tasks, lists, users, tombstones, and tasks with
 /// pictures.
 struct ChangeRows {
     private var random = LinearCongruentialGenerator(state: 17)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import LosslessJSON
 
-/// Counts instructions instead of time, so that figures repeat on a busy machine and a slow change is found.
+/// Counts instructions instead of time, so that results are reproducible on a busy machine and slower code is detected.
 struct InstructionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "instructions",
@@ -10,7 +10,7 @@ struct InstructionsCommand: AsyncParsableCommand {
         discussion: """
             Needs valgrind, and strip of binutils. Ends with 1 if a part takes over a tenth more than in the baseline.
             """)
-    /// How much a part may grow or fall unnoticed.
+    /// The tolerated change of a part.
     private static let tolerance = 0.1
 
     @Flag(help: "Write the baseline instead of comparing with it.")
@@ -75,11 +75,11 @@ struct InstructionsCommand: AsyncParsableCommand {
     }
 }
 
-/// What ``Callgrind`` starts. Not a subcommand, because it must not be started as one.
+/// The command that ``Callgrind`` starts. Not a subcommand, because users must not run it.
 struct WorkCommand: ParsableCommand {
     static let name = "work"
     static let configuration = CommandConfiguration(
-        commandName: name, abstract: "Do a piece of work so many times.")
+        commandName: name, abstract: "Run a work item a number of times.")
 
     @Argument var item: WorkItem
     @Argument var times: Int

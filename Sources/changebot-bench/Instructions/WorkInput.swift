@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// A feed that work is done on.
+/// The feed for the work items.
 struct WorkInput {
     private static let rowCount = 500
     private static let pieceSize = 64 << 10
@@ -10,7 +10,7 @@ struct WorkInput {
 
     /// Rows with separators between them.
     let rowBytes: [UInt8]
-    /// Where the rows are in ``rowBytes``.
+    /// The ranges of the rows in ``rowBytes``.
     let rows: [Range<Int>]
 
     init() {
@@ -33,7 +33,7 @@ struct WorkInput {
         }
     }
 
-    /// The same as it arrives from a gateway that sends each row by itself.
+    /// The same answer from a gateway that sends each row separately.
     var rowPieces: [[UInt8]] {
         let pieces = rows.enumerated().map { index, row in Array((index == 0 ? "" : "\n,").utf8) + rowBytes[row] }
         return [Self.opening] + pieces + [Self.closing]
@@ -49,7 +49,7 @@ struct WorkInput {
         return batches
     }
 
-    /// Scans all rows into one tape, as a batch of a feed is.
+    /// Scans all rows into one tape, like a batch of a feed.
     func scan() throws {
         let text = rowBytes.span
         var tape = JSONTape(minimumCapacity: text.count / 20)

@@ -20,13 +20,13 @@ enum WorkItem: String, CaseIterable {
     case decodeBase64 = "base64-decode"
     case sha256, sha1, md5
 
-    /// How large a picture is.
+    /// The size of a picture, in bytes.
     private static let pictureSize = 1 << 20
 
-    /// What its cost is divided by.
+    /// The unit by which its cost is divided.
     enum Unit: String { case row, byte }
 
-    /// What it is, for the baseline; and repetitions for which a count is stable and soon there.
+    /// A description for the baseline, and the number of repetitions for which a count is stable and fast.
     var description: (about: String, per: Unit, repetitions: Int) {
         switch self {
         case .scan: ("change rows through the JSON scanner", .byte, 4)
@@ -43,13 +43,13 @@ enum WorkItem: String, CaseIterable {
         }
     }
 
-    /// How many units one repetition does.
+    /// The number of units in one repetition.
     func unitCount(_ input: WorkInput) -> Int {
         if description.per == .row { return input.rows.count }
         return self == .scan ? input.rowBytes.count : Self.pictureSize
     }
 
-    /// Does it, single-threaded, after preparations that do not depend on `times`.
+    /// Runs it single-threaded, after preparations that do not depend on `times`.
     ///
     /// - Parameter directory: For rule files.
     func run(times: Int, _ input: WorkInput, in directory: String) throws {
@@ -108,7 +108,7 @@ enum WorkItem: String, CaseIterable {
         }
     }
 
-    /// Waits on this thread for what other threads do.
+    /// Blocks this thread until `body`, which runs on other threads, is done.
     private static func waitFor(_ body: @escaping @Sendable () async throws -> Void) throws {
         let result = Monitor<Result<Void, any Error>?>(nil)
         Task {
@@ -137,13 +137,13 @@ enum WorkItem: String, CaseIterable {
         for _ in 0..<times { blackHole(digest(picture)) }
     }
 
-    /// Bytes as of a compressed picture.
+    /// Bytes that resemble a compressed picture.
     private static var picture: [UInt8] {
         var random = LinearCongruentialGenerator(state: 1)
         return (0..<pictureSize).map { _ in UInt8(random.next(below: 256)) }
     }
 }
 
-/// Uses a result, so that the optimiser does not remove the work.
+/// Uses a result, so that the optimizer does not remove the work.
 @inline(never)
 func blackHole<Value>(_ value: Value) {}

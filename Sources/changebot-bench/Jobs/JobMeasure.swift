@@ -1,15 +1,15 @@
-/// What one job took.
+/// The cost of one job.
 struct JobResult {
     var usage: Usage
-    /// Those that were read, or written if it reads none.
+    /// The number of documents read, or written if it reads none.
     let documents: Int
     /// In MiB; nil if unknown.
     var peakMemory: Double?
-    /// How many documents a request wrote; nil for what only reads.
+    /// Documents written per request; nil for jobs that only read.
     var perRequest: Double?
 }
 
-/// What is measured of a job.
+/// The measures of a job.
 enum JobMeasure: String, CaseIterable {
     case wall = "wall time"
     case processor = "processor time per 100,000 documents"
@@ -42,8 +42,8 @@ enum JobMeasure: String, CaseIterable {
         }
     }
 
-    /// The measure of a program: `changebot`, `yardstick`, or `compared`, round by round. Times and rates are compared
-    /// as a ratio, processor times as a difference.
+    /// The name of the measure for `changebot`, `yardstick`, or `compared`, which is computed per round: a ratio for
+    /// times and rates, a difference for processor times.
     func name(_ program: String) -> String { "\(program): \(rawValue)" }
 
     static func add(_ result: JobResult, beside yardstick: JobResult, of name: String, to figures: inout Figures) {
@@ -63,7 +63,7 @@ enum JobMeasure: String, CaseIterable {
         }
     }
 
-    /// Prints the medians of jobs, and which limits they reach.
+    /// Prints the medians of jobs, and whether they reach their limits.
     static func report(_ cases: [(name: String, limits: [JobLimit])], _ figures: Figures) {
         var table = Table(["case", "program"] + allCases.map(\.labels.heading), labels: 2)
         for (name, _) in cases {

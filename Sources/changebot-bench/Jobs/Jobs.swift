@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LosslessJSON
 
-/// Runs the program and curl, and looks whether they did what they should.
+/// Runs the program and curl, and checks their results.
 struct Jobs: Sendable {
     /// All changes with their documents, below the keyspace.
     static let feed = "/_changes?include_docs=true"
@@ -10,24 +10,24 @@ struct Jobs: Sendable {
 
     /// The keyspace, without a slash at the end.
     let url: String
-    /// For rules, summaries, state and output.
+    /// The folder for rules, summaries, state and output.
     let directory: String
-    /// What curl reads from stdin (`-K -`): other users of the machine can see argv.
+    /// The configuration that curl reads from stdin (`-K -`), because other users of the machine can see argv.
     var curlConfiguration = ""
 
-    /// Runs `changebot run --once`, with a state folder of its own.
+    /// Runs `changebot run --once` with a new state folder.
     func run(_ rules: String, documents: Int, written: Int = 0) throws -> JobResult {
         try program(["run", "--once", "--rules", rules], documents: documents, written: written)
     }
 
-    /// Runs `changebot fix`, with a state folder of its own.
+    /// Runs `changebot fix` with a new state folder.
     func fix(_ rules: String, documents: Int, written: Int = 0, options: [String] = []) throws -> JobResult {
         try program(["fix", "--rules", rules] + options, documents: documents, written: written)
     }
 
     /// - Parameters:
-    ///   - documents: What it must read, or import.
-    ///   - written: What it must write.
+    ///   - documents: The number that it must read or import.
+    ///   - written: The number that it must write.
     /// - Throws: ``BenchmarkError`` if it fails, or if its summary has other numbers.
     func program(_ arguments: [String], documents: Int, written: Int) throws -> JobResult {
         let (summary, state) = (directory + "/summary.json", directory + "/state")
@@ -51,7 +51,7 @@ struct Jobs: Sendable {
 
     /// Reads an answer with curl.
     ///
-    /// - Parameter path: Below the keyspace.
+    /// - Parameter path: The path relative to the keyspace.
     func curl(_ path: String, documents: Int) throws -> JobResult {
         let usage = try Usage(
             of: ["/usr/bin/env", "curl", "-sSf", "-o", "/dev/null", "-K", "-", url + path], input: curlConfiguration)

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import LosslessJSON
 
-/// What the rounds of a benchmark measured.
+/// The measurements of a benchmark's rounds.
 ///
-/// Run the cases in turn, round after round, so that a change of the machine's load hits all of them: then the median
-/// of each says what it costs.
+/// Run the cases alternately, round after round, so that a change of the machine's load affects all of them. The median
+/// of each case is then comparable.
 struct Figures {
     /// One quantity of one case, with a value for each round.
     private struct Figure {
@@ -13,17 +13,17 @@ struct Figures {
         let unit: String
         var values: [Double]
 
-        /// The middle value; of an even number, the mean of the two in the middle.
+        /// The middle value. For an even number of values, the mean of the two middle ones.
         var median: Double {
             let sorted = values.sorted()
             return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
         }
     }
 
-    /// In the order in which they first came.
+    /// In order of first occurrence.
     private var all: [Figure] = []
 
-    /// Adds what one round measured.
+    /// Adds a measurement of one round.
     ///
     /// - Parameter name: The case.
     mutating func add(_ value: Double, _ measure: String, unit: String, of name: String) {

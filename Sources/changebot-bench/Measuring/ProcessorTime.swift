@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The processor time of running programs.
 enum ProcessorTime {
-    /// User and system time in seconds, since they started, of processes and all that they have started.
+    /// User and system time in seconds of processes and all their descendants, since their start.
     ///
     /// - Note: Source: `proc_pid_stat(5)`, fields 4 and 14 to 17.
     static func seconds(of roots: [Int32]) -> Double {
@@ -12,7 +12,7 @@ enum ProcessorTime {
             guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
                 let end = text.lastIndex(of: ")")
             else { continue }
-            // Behind the name: the state, which is field 3.
+            // The name is followed by the state, which is field 3.
             let fields = text[end...].dropFirst().split(separator: " ")
             guard fields.count > 14 else { continue }
             parents[id] = Int32(fields[1])

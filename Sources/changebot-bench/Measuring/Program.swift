@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LosslessJSON
 
-/// The program that is measured. It must be beside this one.
+/// The measured program. It must be in the same folder as this one.
 enum Program {
     static let shippedRules = "rules/attach-images.yaml"
 
@@ -12,7 +12,7 @@ enum Program {
     /// The path of this program.
     static var own: String { URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path }
 
-    /// Ends with 66 if a file that is measured with is missing.
+    /// Exits with 66 if a required file is missing.
     ///
     /// - Parameter files: Relative to the project's folder.
     static func require(_ files: [String]) {
@@ -23,7 +23,7 @@ enum Program {
         }
     }
 
-    /// - Parameter environment: What differs from this process's own.
+    /// - Parameter environment: Variables that differ from this process's environment.
     static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: arguments[0])
@@ -33,13 +33,13 @@ enum Program {
         return process
     }
 
-    /// Asks a process to end, and waits for that.
+    /// Asks a process to end, and waits for its end.
     static func stop(_ process: Process) {
         process.terminate()
         process.waitUntilExit()
     }
 
-    /// Makes a directory, only while `body` runs.
+    /// Creates a directory that exists while `body` runs.
     static func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
         let directory = NSTemporaryDirectory() + "changebot-bench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -62,7 +62,7 @@ struct BenchmarkError: Error, CustomStringConvertible {
 
 /// Rules with one regular expression each, about the name of a task.
 enum RuleFiles {
-    /// - Parameter pattern: As it stands in JSON.
+    /// - Parameter pattern: The pattern as written in JSON.
     /// - Returns: The path of the file.
     static func write(_ count: Int, in directory: String, pattern: (Int) -> String) throws -> String {
         let rules = (0..<count).map { number in

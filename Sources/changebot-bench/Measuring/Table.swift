@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A table of text: the first columns to the left, the others, which are numbers, to the right.
+/// A text table: the first columns are left-aligned, the others contain numbers and are right-aligned.
 struct Table {
     private var rows: [[String]]
     private let labels: Int

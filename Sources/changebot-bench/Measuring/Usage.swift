@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// What a program takes from start to end.
+/// The resources of a program from start to end.
 struct Usage {
     /// In seconds.
     var wall: Double
     /// User and system time of all its threads, in seconds.
     var processor: Double
-    /// How often its threads waited for something: voluntary context switches.
+    /// How often its threads waited: voluntary context switches.
     var waits: Int
 
     private init(wall: Duration, _ usage: rusage) {
@@ -15,7 +15,7 @@ struct Usage {
         waits = usage.ru_nvcsw
     }
 
-    /// What this process takes while `body` runs. All of its threads count.
+    /// The resources of this process while `body` runs, in all of its threads.
     static func ofThisProcess(during body: () async throws -> Void) async throws -> Usage {
         func now() -> rusage {
             var usage = rusage()
@@ -33,8 +33,8 @@ struct Usage {
 
     /// Runs a program to its end. Its output is discarded.
     ///
-    /// - Parameter input: What it reads from stdin, at most some kilobytes.
-    /// - Throws: ``BenchmarkError`` unless it ends with 0.
+    /// - Parameter input: The text for stdin, at most a few kilobytes.
+    /// - Throws: ``BenchmarkError`` unless the exit status is 0.
     init(of arguments: [String], input: String = "") throws {
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }

@@ -6,12 +6,12 @@ struct WireCase {
         + [WireCase(name: "all changed", changes: true)]
 
     let name: String
-    /// In microseconds between two rows; nil: the feed is sent whole.
+    /// The microseconds between two rows; nil: the feed is sent in full buffers.
     var pause: Int?
     /// Whether a rule changes every document. Otherwise the project's rules change none.
     var changes = false
 
-    /// What the medians should be.
+    /// The targets for the medians.
     var limits: [JobLimit] {
         if changes { return [] }
         return [.compared(.processor, -.infinity...0.3)] + (pause == nil ? [] : [.own(.waits, 0...200)])

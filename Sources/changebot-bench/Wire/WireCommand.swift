@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// What the program costs per change, compared with curl, how soon it answers a change, and how soon it starts.
+/// Measures the program's cost per change compared with curl, its reaction time to a change, and its startup time.
 ///
 /// The server is a thread of this process that sends prepared bytes, so that nothing else is measured.
 struct WireCommand: AsyncParsableCommand {

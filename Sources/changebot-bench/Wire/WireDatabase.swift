@@ -3,15 +3,15 @@ internal import Locking
 internal import LosslessJSON
 internal import TestKit
 
-/// A database in memory that answers what `changebot run` requests, and hardly costs processor time.
+/// An in-memory database that answers the requests of `changebot run` with little processor time.
 ///
-/// The documents are rows with numbers. Those that the bot writes back are not reported again.
+/// The documents are rows with numbers. Documents that the bot writes back are not reported again.
 final class WireDatabase: Sendable {
     private struct State: Sendable {
         var newest: Int
         var isOver = false
         var pendingLongpolls = 0
-        /// When documents became visible, and when they were written back.
+        /// The times when documents became visible, and when they were written back.
         var posted: [Int: Int] = [:]
         var written: [Int: Int] = [:]
         var localDocuments: [String: (revision: Int, body: JSONText)] = [:]
@@ -20,13 +20,13 @@ final class WireDatabase: Sendable {
     private let feed: WireFeed
     private let state: Monitor<State>
 
-    /// - Parameter rowCount: How many rows there are at first.
+    /// - Parameter rowCount: The initial number of rows.
     init(_ feed: WireFeed, rowCount: Int) {
         self.feed = feed
         state = Monitor(State(newest: WireRows.first - 1 + rowCount))
     }
 
-    // MARK: - What the benchmark does
+    // MARK: - Control by the benchmark
 
     /// Adds rows.
     ///
@@ -49,7 +49,7 @@ final class WireDatabase: Sendable {
         state.quietly { state in numbers.allSatisfy { state.written[$0] != nil } }
     }
 
-    /// The times from the moment when rows were visible until they had been written back, in milliseconds.
+    /// The milliseconds from the time when rows became visible until they were written back.
     func latencies(of numbers: Range<Int>) -> [Double] {
         state.quietly { state in
             numbers.compactMap { number in
@@ -118,7 +118,7 @@ final class WireDatabase: Sendable {
         try feed.send(first..<last + 1, lastSequence: max(last, since), on: connection)
     }
 
-    /// The head goes out at once, as from Sync Gateway.
+    /// The head is sent immediately, as by Sync Gateway.
     private func wait(for first: Int, _ rows: WireRows, on connection: TestConnection) throws {
         let head = Self.head(200) + "Transfer-Encoding: chunked\r\n\r\n"
         try connection.write(Array(head.utf8) + WireFeed.chunk(Array(WireFeed.opening.utf8)))

@@ -1,17 +1,17 @@
 internal import Glibc
 internal import TestKit
 
-/// How a feed without end of its own is sent.
+/// The sending mode of an endless feed.
 struct WireFeed: Sendable {
-    /// The size of the pieces of a feed that is sent whole.
+    /// The buffer size of a feed without pauses.
     private static let pieceSize = 256 << 10
 
     let rows = WireRows(.change)
     let rowsWithoutDocuments = WireRows(.changeWithoutDocument)
-    /// Of `_all_docs`.
+    /// Rows of `_all_docs`.
     let listed = WireRows(.listed)
-    /// Nil: as fast as the client reads. Otherwise each row is a chunk that a `send` of its own sends, after a pause of
-    /// so many microseconds.
+    /// Nil: as fast as the client reads. Otherwise each row is a separate chunk in its own `send`, after a pause of
+    /// this number of microseconds.
     let pause: Int?
 
     init(pause: Int? = nil) { self.pause = pause }
@@ -69,7 +69,7 @@ struct WireFeed: Sendable {
     }
 }
 
-/// A clock that costs no system call, for pauses of a few microseconds.
+/// A clock without system calls, for pauses of a few microseconds.
 enum MonotonicTime {
     static var nanoseconds: Int {
         var time = timespec()

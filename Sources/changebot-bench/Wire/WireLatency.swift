@@ -1,12 +1,12 @@
 internal import Foundation
 
 /// The time from a change to the bot's write: the bot follows the feed by longpoll, with a rule that merges a member
-/// into each document. Also the time from the start of the program to its write of a change that is there already.
+/// into each document. Also the time from the start of the program to its write of an existing change.
 struct WireLatency {
     static let name = "latency"
     private static let starts = 20
     private static let quietChanges = 200
-    /// How long a rate of changes is kept up.
+    /// How long each rate of changes lasts.
     private static let seconds = 3
     private static let rates = [100, 1000]
     private static let percentiles = [50, 99, 100]
@@ -17,7 +17,7 @@ struct WireLatency {
             when: { type: task, seen: { $exists: false } }
             then: [{ merge: { seen: true } }]
         """
-    /// The case of the first start, and those that follow with the same state.
+    /// The case of the first start, and of later ones with the same state.
     private static let startNames = ["start, new state", "start, existing state"]
     private static let quietName = "\(name), after quiet"
     private static func name(_ rate: Int) -> String { "\(name), \(rate) changes/s" }
@@ -57,7 +57,7 @@ struct WireLatency {
         }
     }
 
-    /// - Parameter body: Gets what starts a bot. All have the same state.
+    /// - Parameter body: Receives a closure that starts a bot. All bots have the same state.
     private func withServer(_ body: (WireDatabase, _ start: () throws -> Process) throws -> Void) throws {
         let server = try WireServer(WireFeed(), rowCount: 0)
         defer { server.stop() }
@@ -82,13 +82,13 @@ struct WireLatency {
         return try latencies(of: first..<first + count, database, bot)
     }
 
-    /// Waits until they have been written.
+    /// Waits until the documents have been written back.
     private static func latencies(of numbers: Range<Int>, _ database: WireDatabase, _ bot: Process) throws -> [Double] {
         try wait(bot) { database.hasWritten(numbers) }
         return database.latencies(of: numbers)
     }
 
-    /// Looks every millisecond.
+    /// Checks every millisecond.
     private static func wait(_ bot: Process, until isDone: () -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while !isDone() {

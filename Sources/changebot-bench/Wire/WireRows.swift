@@ -1,6 +1,6 @@
-/// Rows of a changes feed, or of `_all_docs`, as a gateway sends them, all of one length.
+/// Rows of a changes feed, or of `_all_docs`, as sent by a gateway, all of the same length.
 ///
-/// They are numbered where they are written, so that a feed of any length needs no more memory than one block of it.
+/// They are numbered when they are sent, so that a feed of any length needs only the memory of one block.
 struct WireRows: Sendable {
     /// The number of the first row. All numbers have eight digits.
     static let first = 10_000_001
@@ -9,7 +9,7 @@ struct WireRows: Sendable {
     /// Between two rows.
     let separator = Array("\n,".utf8)
     private let row: [UInt8]
-    /// Where the row's number goes.
+    /// The positions of the row's number.
     private let places: [Int]
 
     enum Kind { case change, changeWithoutDocument, listed }
@@ -39,7 +39,7 @@ struct WireRows: Sendable {
     /// The row of a document; nil if there is none.
     static func number(_ id: String) -> Int? { Int(id.dropFirst(5)) }
 
-    /// Bytes for `count` rows, each after `prefix` and before `suffix`, which still need their numbers.
+    /// Bytes for `count` rows, each with `prefix` and `suffix`; their numbers are added later.
     func block(_ count: Int, prefix: [UInt8] = [], suffix: [UInt8] = []) -> [UInt8] {
         Array((0..<count).map { _ in prefix + row + suffix }.joined())
     }
@@ -48,7 +48,7 @@ struct WireRows: Sendable {
     ///
     /// - Parameters:
     ///   - first: The number of the first row.
-    ///   - prefix: The length of what stands before each row.
+    ///   - prefix: The length of the text before each row.
     ///   - stride: The length of a row with its prefix and suffix.
     func number(_ block: inout [UInt8], rows count: Int, from first: Int, prefix: Int, stride: Int) {
         for index in 0..<count {

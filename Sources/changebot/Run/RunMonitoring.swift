@@ -157,11 +157,11 @@ extension FleetView {
         (leads, isStandingBy, isDrained) = (facts.leads, facts.isStandingBy, facts.isDrained)
         leaseLosses = facts.leaseLosses
         (fencedCommits, unknownCommits) = (facts.fencedCommits, facts.unknownCommits)
-        standing = facts.standing.map { Standing($0, for: facts.member) }
+        engineReport = facts.standing.map { EngineReport($0, for: facts.member) }
     }
 }
 
-extension FleetView.Standing {
+extension FleetView.EngineReport {
     /// - Parameter member: Whose partitions are shown.
     fileprivate init(_ standing: FleetStanding, for member: String) {
         self.init()

@@ -39,7 +39,7 @@ import Testing
         #expect(read("[{}]") == [document("{}", 1)])
         #expect(read("\n{}\n{}") == [document("{}", 2), document("{}", 3)])
         #expect(
-            read("a,b") == [.error("can't tell the format; name it with --format ndjson, json, csv or ejson")])
+            read("a,b") == [.error("can't detect the format; name it with --format ndjson, json, csv or ejson")])
         #expect(read("") == [])
     }
 

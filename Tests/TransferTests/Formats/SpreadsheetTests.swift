@@ -19,7 +19,7 @@ import Testing
     @Test func delimiterLineWithLetterIsRefused() {
         #expect(
             read("sep=x\na\n", as: .csv) == [
-                .error("1:1: the line names a delimiter that can't be one; remove it")
+                .error("1:1: the line names an invalid delimiter; remove it")
             ])
     }
 
@@ -97,7 +97,7 @@ import Testing
         #expect(
             read("a,b\r\n1,2\r\n\u{FEFF}b,a\r\n3,4\r\n", as: .csv) == [
                 document(#"{"a":"1","b":"2"}"#, 2),
-                .error("3:1: another table begins here, with other columns; import each file by itself"),
+                .error("3:1: another table begins here, with other columns; import each file separately"),
             ])
     }
 

@@ -52,7 +52,7 @@ struct ExistingExport: Sendable {
         }
         throw refusal(
             place.path,
-            manifests.isEmpty ? "it has no manifest beside it, as exports have" : "it has changed since it was exported"
+            manifests.isEmpty ? "it has no manifest, unlike an export" : "it has changed since it was exported"
         )
     }
 
@@ -87,7 +87,7 @@ struct ExistingExport: Sendable {
         }
         if old.options != new.options { return "it is an export with other options" }
         if !old.facts.isOfSameServer(as: new.facts) {
-            return "it is of \(old.facts.gateway), not of \(new.facts.gateway)"
+            return "it comes from \(old.facts.gateway), not from \(new.facts.gateway)"
         }
         return try await database.confirm(old.facts.mismatch(with: new.facts))
     }

@@ -92,7 +92,7 @@ struct CSVReader: DocumentsReader {
         guard header == nil, bare.count == start.count + 1, bare.starts(with: start) else { return false }
         let name = String(decoding: bare.dropFirst(start.count), as: UTF8.self)
         guard let named = CSVDelimiter(name) else {
-            throw SourceError(.header("the line names a delimiter that can't be one; remove it"), at: place)
+            throw SourceError(.header("the line names an invalid delimiter; remove it"), at: place)
         }
         delimiter = named
         // A file of rejected rows needs this line, too.
@@ -111,7 +111,7 @@ struct CSVReader: DocumentsReader {
         let isSame = bytes.withoutLineBreak.dropFirst(isMarked ? TextWindow.mark.count : 0).elementsEqual(names)
         guard isSame || !isMarked else {
             throw SourceError(
-                .header("another table begins here, with other columns; import each file by itself"), at: place)
+                .header("another table begins here, with other columns; import each file separately"), at: place)
         }
         return isSame
     }

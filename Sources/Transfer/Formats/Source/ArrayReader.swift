@@ -152,7 +152,8 @@ struct ArrayReader: DocumentsReader {
 
     private func missingComma(_ place: TextPlace) -> SourceDocumentError {
         SourceDocumentError(
-            reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [], isTruncated: false)
+            reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [],
+            isTruncated: false)
     }
 
     // MARK: - Between arrays

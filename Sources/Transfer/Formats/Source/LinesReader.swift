@@ -22,7 +22,8 @@ struct LinesReader: DocumentsReader {
         case .error(let error): return try skip(&window, SyntaxProblem(error))
         case .value(let tape, let end):
             if let trailing = trailingText(from: end, in: &window) {
-                return .error(try skipLine(&window, SyntaxProblem(.json(trailing.reason), at: trailing.offset), from: end))
+                return .error(
+                    try skipLine(&window, SyntaxProblem(.json(trailing.reason), at: trailing.offset), from: end))
             }
             let place = window.place
             return .document(SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place))

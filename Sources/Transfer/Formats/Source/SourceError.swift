@@ -40,7 +40,7 @@ extension SourceError: CustomStringConvertible {
         switch reason {
         case .unreadable(let reason): "can't be read: \(reason)"
         case .compressed(let error): "\(place): \(error); everything before it was read"
-        case .unknownFormat: "can't tell the format; name it with --format ndjson, json, csv or ejson"
+        case .unknownFormat: "can't detect the format; name it with --format ndjson, json, csv or ejson"
         case .structure(let reason): "\(place): \(reason); the documents after this place can't be read"
         case .encoding(let what), .header(let what): "\(place): \(what)"
         }

@@ -117,7 +117,7 @@ actor AttachmentReading {
             throw AttachmentError(name, "can't be read: \(error)")
         }
         guard sha256.hex == body.sha256 else {
-            throw AttachmentError(name, "is damaged: the bytes of \(body.file) have another SHA-256")
+            throw AttachmentError(name, "is damaged: the SHA-256 of \(body.file) does not match its name")
         }
     }
 }

@@ -45,8 +45,8 @@ enum MissingBytes: Sendable, Equatable {
 
     var reason: String {
         switch self {
-        case .notExported: "comes as a stub without its bytes"
-        case .noFolder: "comes as a stub, and its bytes are in the folder of the export"
+        case .notExported: "is a stub without its bytes"
+        case .noFolder: "is a stub, and its bytes are in the folder of the export"
         case .noFile(let path): "is missing: there is no file \(path)"
         }
     }
@@ -102,7 +102,7 @@ extension ImportAttachment {
             body = .stub(.notExported)
         } else {
             throw AttachmentError(
-                name, "comes without its bytes; export with --attachments inline or --attachments DIR")
+                name, "is a stub without its bytes; export with --attachments inline or --attachments DIR")
         }
     }
 

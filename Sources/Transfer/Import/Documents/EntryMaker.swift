@@ -67,7 +67,7 @@ struct EntryMaker {
             return mapped.documents.compactMap { output in
                 guard let text = output.text else {
                     return .refused(
-                        origin, id: DocumentID(output.id), reason: "the mapping does not make valid JSON of it")
+                        origin, id: DocumentID(output.id), reason: "the result of the mapping is not valid JSON")
                 }
                 return entry(of: text, origin, isShared: true)
             }
@@ -139,21 +139,22 @@ struct DocumentAdmission: Sendable {
         guard let text = value.string else {
             let isWrapped = value.kind == .object && value.members.contains { $0.name.string?.hasPrefix("$") == true }
             throw Refusal(
-                reason: isWrapped ? "its _id is MongoDB's; read it with --format ejson" : "its _id is not a string")
+                reason: isWrapped
+                    ? "its _id is a MongoDB wrapper; read the file with --format ejson" : "its _id is not a string")
         }
         if text.isEmpty { throw Refusal(reason: "its _id is empty") }
         if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
             throw Refusal(reason: "its _id begins with '_'; only those of _design/ documents may")
         }
         if !dialect.acceptsNullInIDs, text.utf8.contains(0) {
-            throw Refusal(reason: "its _id holds U+0000, which \(dialect.name) does not take")
+            throw Refusal(reason: "its _id contains U+0000, which \(dialect.name) does not accept")
         }
         if !value.isText { throw Refusal(reason: "its _id has a lone surrogate") }
         if !dialect.hasDesignDocuments, text.hasPrefix("_design/") {
-            throw Refusal(reason: "\(dialect.name) takes no design documents; leave them out with --selector")
+            throw Refusal(reason: "\(dialect.name) does not accept design documents; leave them out with --selector")
         }
         if let limit = dialect.longestID, text.utf8.count > limit {
-            throw Refusal(reason: "its _id has \(text.utf8.count) bytes; \(dialect.name) takes \(limit)")
+            throw Refusal(reason: "its _id has \(text.utf8.count) bytes; \(dialect.name) accepts at most \(limit)")
         }
         return DocumentID(text)
     }
@@ -204,12 +205,12 @@ struct DocumentAdmission: Sendable {
             if String(decoding: name, as: UTF8.self) == DocumentExpiry.member {
                 throw Refusal(
                     reason:
-                        "on \(dialect.name) documents don't expire, so it takes no '_exp'; a mapping (--map) can remove "
-                        + "it, or turn it into a member of the document")
+                        "documents on \(dialect.name) can't expire, so it does not accept '_exp'; a mapping (--map) can "
+                        + "remove it, or turn it into another member")
             }
             throw Refusal(
-                reason: "\(dialect.name) takes no member '\(String(decoding: name, as: UTF8.self))': "
-                    + "members that begin with '_' are its own; a mapping (--map) can remove it")
+                reason: "\(dialect.name) does not accept the member '\(String(decoding: name, as: UTF8.self))': "
+                    + "members that begin with '_' are reserved; a mapping (--map) can remove it")
         }
     }
 

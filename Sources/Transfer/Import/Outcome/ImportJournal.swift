@@ -261,7 +261,7 @@ extension ImportProgress {
     /// Why this is not the database that was written to; nil if there is no such sign.
     func mismatch(with now: DatabaseState) -> DatabaseMismatch? {
         if let instance = database.instance, let other = now.instance, instance != other {
-            return DatabaseMismatch(reason: "the database was made again since then")
+            return DatabaseMismatch(reason: "the database was recreated since then")
         }
         // Each write takes at least one sequence.
         if let newest = database.newest, let other = now.newest {

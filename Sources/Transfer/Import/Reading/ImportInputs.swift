@@ -114,13 +114,13 @@ private enum ManifestCheck {
             try Task.checkCancellation()
             digest.update(piece)
         }
-        guard digest.hex == sha256 else { throw mismatch(path, "its SHA-256 is not that of \(manifest.path)") }
+        guard digest.hex == sha256 else { throw mismatch(path, "its SHA-256 differs from that in \(manifest.path)") }
     }
 
     private static func mismatch(_ path: String, _ what: String) -> TransferError {
         TransferError(
             .invalid,
-            "\(path) is not as it was exported: \(what); get it again, or import it anyway with --ignore-manifest")
+            "\(path) has changed since the export: \(what); copy it again, or import it anyway with --ignore-manifest")
     }
 }
 

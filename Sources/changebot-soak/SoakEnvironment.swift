@@ -3,10 +3,10 @@ internal import LosslessJSON
 internal import TestKit
 
 /// A directory with rules, faults and state, and the program to run. It is removed at the end of the soak.
-struct Workshop: Sendable {
+struct SoakEnvironment: Sendable {
     struct Server {
         let url: String
-        /// Nil if the server was there before.
+        /// Nil if the server existed before.
         let process: ChildProcess?
     }
 
@@ -15,7 +15,7 @@ struct Workshop: Sendable {
     private let faults: String?
 
     /// - Parameters:
-    ///   - faults: The path of a faults file for the gateway; nil for ``UsualFaults``.
+    ///   - faults: The path of a faults file for the gateway; nil for ``DefaultFaults``.
     ///   - rules: A rule file.
     init(faults: String?, rules: String) throws {
         program =
@@ -34,7 +34,7 @@ struct Workshop: Sendable {
 
     func startGateway(seed: UInt64) async throws -> Server {
         let file = faults ?? directory + "/faults.json"
-        if faults == nil { try Data(UsualFaults.json(seed: seed).utf8).write(to: URL(fileURLWithPath: file)) }
+        if faults == nil { try Data(DefaultFaults.json(seed: seed).utf8).write(to: URL(fileURLWithPath: file)) }
         let process = try ChildProcess(
             [program, "gateway", "--listen", "127.0.0.1:0", "--data", directory + "/todo.sqlite", "--faults", file],
             errors: directory + "/gateway.log")
@@ -52,7 +52,7 @@ struct Workshop: Sendable {
     }
 
     /// Starts the bot and kills it `times` times, each after 50 ms to 1 s.
-    func keepKilling(bot gateway: String, times: Int, seed: UInt64) async throws {
+    func killRepeatedly(bot gateway: String, times: Int, seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         for _ in 0..<times {
             let bot = try ChildProcess(arguments(gateway, []), errors: directory + "/bot.log")
@@ -61,7 +61,7 @@ struct Workshop: Sendable {
         }
     }
 
-    /// Runs the bot until nothing is left. Returns the ids of its dead letters.
+    /// Runs the bot until nothing is left to do. Returns the ids of its dead letters.
     func finish(bot gateway: String) async throws -> [String] {
         for _ in 0..<20 {
             let summary = directory + "/summary.json"

@@ -3,13 +3,13 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import TestKit
 
-/// A writer beside the bot. It reads a document, changes one member and writes it. If the answer is lost, it reads the
-/// document to see whether the write was accepted.
-struct Phone {
+/// A writer that runs concurrently with the bot. It reads a document, changes one member and writes it. If the answer
+/// is lost, it reads the document to see whether the write was accepted.
+struct SoakWriter {
     private let gateway: Gateway
     private var random: SplitMix64
 
-    /// Logs in as the bot does: as the user of the URL, else of the environment.
+    /// Logs in as the bot does: as the user of the URL, or else of the environment.
     init(_ url: GatewayURL, seed: UInt64) {
         let environment = ProcessInfo.processInfo.environment
         var settings = GatewaySettings()
@@ -22,7 +22,7 @@ struct Phone {
         random = SplitMix64(seed: seed)
     }
 
-    /// Writes all documents as new ones, and repeats until each exists.
+    /// Writes all documents as new ones, and retries until each exists.
     func create(_ population: Population) async throws {
         let tasks = (0..<population.documents).map { number in
             (population.id(number), population.body(number, edits: 0))
@@ -37,11 +37,11 @@ struct Phone {
                 let part = missing[start..<min(start + 500, missing.count)]
                 _ = try? await gateway.bulkDocs(part.map { BulkDocument(id: $0, segments: [Array($1.utf8)]) })
             }
-            missing = try await notThere(missing)
+            missing = try await missingDocuments(missing)
         }
     }
 
-    private func notThere(_ documents: [(DocumentID, String)]) async throws -> [(DocumentID, String)] {
+    private func missingDocuments(_ documents: [(DocumentID, String)]) async throws -> [(DocumentID, String)] {
         var rest: [(DocumentID, String)] = []
         for start in stride(from: 0, to: documents.count, by: 500) {
             let part = Array(documents[start..<min(start + 500, documents.count)])
@@ -62,12 +62,12 @@ struct Phone {
         }
     }
 
-    /// Writes documents once, whatever becomes of them.
+    /// Writes documents once, whatever the outcome.
     func write(_ documents: [BulkDocument]) async throws -> [BulkOutcome] {
         documents.isEmpty ? [] : try await gateway.bulkDocs(documents)
     }
 
-    /// Changes random documents of its own part, one after the other, until it is stopped.
+    /// Changes random documents of its own part, one after another, until it is stopped.
     mutating func edit(_ population: Population, part: Int, of parts: Int, counting edits: EditCount) async throws {
         let count = max(1, population.documents / parts)
         while !edits.isStopped {
@@ -76,7 +76,7 @@ struct Phone {
         }
     }
 
-    /// Repeats one edit until it is accepted. No other writer changes this member.
+    /// Retries one edit until it is accepted. No other writer changes this member.
     private func edit(_ population: Population, _ number: Int, counting edits: EditCount) async throws {
         let goal = edits.edits(of: number) + 1
         while true {

@@ -1,5 +1,5 @@
 /// The faults of the gateway in a soak, unless `--faults` names a file.
-enum UsualFaults {
+enum DefaultFaults {
     static func json(seed: UInt64) -> String {
         """
         { "seed": \(seed % 1_000_000),

@@ -1,21 +1,21 @@
 package import LosslessJSON
 
 /// A value of a document that does not fit its property.
-package struct Misfit: Error, Equatable, Sendable {
+package struct TypeMismatch: Error, Equatable, Sendable {
     /// `taskList.id`, `items[2].name`; empty for the whole document.
     package let path: String
-    /// For people: `a whole number`.
+    /// What is expected, for messages: `a whole number`.
     package let expected: String
-    /// What kind of value is there: `text`, `nothing`.
+    /// The kind of value found: `text`, `nothing`.
     package let found: String
-    /// The value itself as JSON, cut after 200 bytes; nil if there is none. May be private.
+    /// The value itself as JSON, truncated to 200 bytes; nil if there is none. May be private.
     package let value: String?
 
     private static let longestValue = 200
 
     /// - Parameters:
-    ///   - document: Where to look for the value.
-    ///   - path: To the value.
+    ///   - document: The document that contains the value.
+    ///   - path: The path to the value.
     package init(in document: JSONValue, at path: [any CodingKey], expected: String) {
         let value = DocumentPlace(document: document, path: path).value
         self.path = path.text
@@ -27,11 +27,11 @@ package struct Misfit: Error, Equatable, Sendable {
         }
     }
 
-    /// From what a decoder or a type's own `init(from:)` throws.
+    /// Converts an error of a decoder or of a type's own `init(from:)`.
     init(_ error: any Error, in document: JSONValue) {
         switch error {
         case DecodingError.keyNotFound(let key, let context):
-            // The message of a synthesized initialiser repeats the name.
+            // The message of a synthesized initializer repeats the name.
             let expected = context.expectation ?? "a value"
             self.init(in: document, at: context.codingPath + [key], expected: expected)
         case DecodingError.typeMismatch(_, let context), DecodingError.dataCorrupted(let context):
@@ -43,7 +43,7 @@ package struct Misfit: Error, Equatable, Sendable {
     }
 }
 
-extension Misfit: CustomStringConvertible {
+extension TypeMismatch: CustomStringConvertible {
     /// `taskList.id must be text, but is a number`. Without the value.
     package var description: String {
         let place = path.isEmpty ? "the document" : path
@@ -56,17 +56,18 @@ extension Misfit: CustomStringConvertible {
 extension DecodingError.Context {
     private static let mark = "expected: "
 
-    /// The message of an error of this target, which says what was expected.
+    /// Creates the message of an error of this target, which states the expectation.
     init(_ path: [any CodingKey], expected: String) {
         self.init(codingPath: path, debugDescription: Self.mark + expected)
     }
 
-    /// Nil if the error is not of this target.
+    /// Nil if another target made the error.
     fileprivate var expectation: String? {
         debugDescription.hasPrefix(Self.mark) ? String(debugDescription.dropFirst(Self.mark.count)) : nil
     }
 
-    /// From the message of an enumeration, which repeats the value: `Cannot initialize Kind from invalid String value x`.
+    /// From the message of an enumeration, which contains the value: `Cannot initialize Kind from invalid String value
+    /// x`.
     fileprivate var knownValue: String {
         let words = debugDescription.split(separator: " ", maxSplits: 3)
         guard words.count == 4, words[0] == "Cannot", words[1] == "initialize" else { return debugDescription }
