@@ -75,7 +75,7 @@ import Testing
         #expect(try #require(SequenceID(text)).syncGatewayNumber == number)
     }
 
-    /// A grant's backfill carries one trigger for all its rows: the goal is passed by what follows.
+    /// The rows of a backfill share one trigger: the goal is passed only by a later row.
     @Test(arguments: [
         ("29:11", "29", false), ("30:1", "29", true), ("29", "29", true), ("4::29", "29", true),
         ("4:29:8", "29", false),
@@ -84,7 +84,7 @@ import Testing
         #expect(try #require(SequenceID(own)).hasPassed(try #require(SequenceID(goal))) == passed)
     }
 
-    /// Sync Gateway's `last_seq` is a string, where its rows have numbers.
+    /// Sync Gateway's `last_seq` is a string, while its rows have numbers.
     @Test(arguments: [
         (#""5""#, "4", "5"), (#""5""#, "5", "5"), (#""5""#, #""4""#, #""5""#), ("5", #""4""#, "5"),
         (#""5""#, #""1::4""#, "5"), (#""2:5""#, "4", #""2:5""#), (#""7-g1AAAA""#, "0", #""7-g1AAAA""#),
@@ -115,7 +115,7 @@ import Testing
         #expect(GatewayDialect(serverHeader: header) == dialect)
     }
 
-    /// A CouchDB with another `[vendor] name` was taken for a Sync Gateway.
+    /// Regression: a CouchDB with another `[vendor] name` was mistaken for a Sync Gateway.
     @Test(
         arguments: [
             (#"{"vendor":{"name":"Couchbase Sync Gateway","version":"4.1"}}"#, .syncGateway),

@@ -49,7 +49,7 @@ import Testing
     /// CouchDB's digest of a text may be that of its compressed form.
     @Test(arguments: [
         ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: text/plain"],
-        // `compressible_types` may be any.
+        // `compressible_types` can be configured.
         ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: image/png", "Accept-Ranges: none"],
         ["ETag: \"1-a\""], [],
     ])

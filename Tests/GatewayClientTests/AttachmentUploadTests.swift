@@ -37,7 +37,7 @@ import Testing
         #expect(revision.text == "2-b")
     }
 
-    /// The body that Sync Gateway 4.1.1 was seen to take.
+    /// The body that Sync Gateway 4.1.1 was observed to accept.
     @Test func documentAndAttachmentsAreOneBody() async throws {
         var settings = GatewaySettings()
         settings.dialect = .syncGateway
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// The parts stand one behind the other: what one has too much would be the next one's.
+    /// The parts are consecutive: excess bytes of one part would become part of the next one.
     @Test(arguments: [(["1", "23"], ["4"], 2, 2), (["1"], ["2", "3"], 2, 1), (["1"], ["2"], 1, 2), (["1"], [], 1, 1)])
     func attachmentsWithWrongLengthAreNotWritten(
         first: [String], second: [String], firstCount: Int, secondCount: Int
@@ -138,7 +138,7 @@ import Testing
         #expect(error?.cause == .attachmentConflict)
     }
 
-    /// The bytes come once: they can't be sent again with a new session.
+    /// The bytes can be read only once, so they can't be sent again with a new session.
     @Test func uploadIsNotRepeated() async throws {
         var settings = GatewaySettings()
         let asked = EventCounter()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// An answer of Sync Gateway with every kind of row, and one of CouchDB, white space as they send it.
+/// An answer of Sync Gateway with every kind of row, and one of CouchDB, with their original white space.
 enum FeedSamples {
     static let syncGateway = """
         {"results":[\r
@@ -32,7 +32,7 @@ enum FeedSamples {
         """
 }
 
-/// What a row says, in a form that can be compared.
+/// The content of a row, in a form that can be compared.
 struct RowFacts: Equatable {
     let sequence: String?
     let id: String
@@ -50,7 +50,7 @@ struct RowFacts: Equatable {
 }
 
 @Suite struct ChangesParserTests {
-    /// Feeds the pieces one by one and gathers all rows.
+    /// Passes the pieces to the parser one by one and collects all rows.
     private func rows(of pieces: [[UInt8]]) throws -> (rows: [RowFacts], parser: ChangesParser) {
         var parser = ChangesParser()
         var rows: [RowFacts] = []
@@ -61,7 +61,7 @@ struct RowFacts: Equatable {
         return (rows, parser)
     }
 
-    /// CouchDB's `seq_interval` and BigCouch: the answer was taken for that of no gateway.
+    /// Regression for CouchDB's `seq_interval` and BigCouch: the answer was not recognized as a gateway's.
     @Test(arguments: [1, 7, 10_000])
     func rowWithoutSequenceInheritsPreviousSequence(size: Int) throws {
         let answer = Array(
@@ -230,7 +230,7 @@ struct RowFacts: Equatable {
         #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
     }
 
-    /// Each piece used to be scanned again from the member's start, for ever.
+    /// Regression: each piece was scanned again from the start of the member, without end.
     @Test(arguments: [#"{"error":"#, #"{"results":[],"last_seq":"#])
     func endlessMemberIsRefused(start: String) throws {
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import GatewayClient
 
-/// When requests are compressed, as a value: nothing is sent here, and no time passes.
+/// When requests are compressed. The gauge is a value: nothing is sent, and no time passes.
 @Suite struct CompressionGaugeTests {
     private static let body = 1_000_000
     private let start = ContinuousClock.now
     private var gauge = CompressionGauge()
 
-    /// A body of which 100,000 bytes were taken at this many bytes per second.
+    /// An upload of which 100,000 bytes were taken at this rate, in bytes per second.
     private static func upload(_ rate: Double) -> HTTPUpload {
         HTTPUpload(
             byteCount: body, measured: 100_000, sending: .seconds(100_000 / rate),
@@ -33,9 +33,9 @@ import Testing
     @Test(
         arguments: [
             ([], .plain), ([1e6], .plain), ([1e6, 1e6], .plain), ([1e6, 1e6, 1e6], .sample),
-            // The fastest of the last three counts.
+            // The fastest of the last three rates counts.
             ([1e6, 1e6, 1e9], .plain), ([1e9, 1e6, 1e6, 1e6], .sample), ([1e6, 1e6, 1e6, 1e9], .plain),
-            // On a fast link gzip is not even tried.
+            // On a fast link, gzip is not even tried.
             ([3e8, 3e8, 3e8], .plain),
         ] as [([Double], CompressionGauge.Choice)])
     mutating func nothingIsCompressedUntilLinkIsKnownToBeSlow(rates: [Double], choice expected: CompressionGauge.Choice)
@@ -44,7 +44,7 @@ import Testing
         #expect(choice() == expected)
     }
 
-    /// Speeds in bytes per second: of the link, and of gzip.
+    /// Speeds of the link and of gzip, in bytes per second.
     @Test(
         arguments: [
             (1e6, 80e6, 0.2, .compressed), (10e6, 80e6, 0.2, .compressed), (40e6, 80e6, 0.2, .compressed),
@@ -66,7 +66,7 @@ import Testing
         noteCompression(speed: 80e6, ratio: 0.2)
         #expect(choice(at: 59) == .compressed)
         noteCompression(speed: 80e6, ratio: 0.2, at: 59)
-        // One request looks, the others go on meanwhile.
+        // One request measures the link; the others continue meanwhile.
         #expect(choice(at: 60) == .plain)
         #expect(choice(at: 60) == .compressed)
         note(rates: [1e9], at: 61)
@@ -93,7 +93,7 @@ import Testing
         #expect(choice(at: 4001) == .plain)
     }
 
-    /// What compressed requests show of the link counts, too.
+    /// Compressed requests also measure the link.
     @Test mutating func compressedRequestsMeasureTheLinkToo() {
         note(rates: [1e6, 1e6, 1e6])
         for minute in 1...5 {
@@ -110,7 +110,7 @@ import Testing
         #expect(choice(at: 60) == .sample)
     }
 
-    /// A body that the socket's buffer takes at once shows only how slow the link is at most.
+    /// A body that the socket's buffer takes immediately gives only a lower bound for the link.
     @Test mutating func immediatelySentBodiesGiveMinimumRate() {
         var upload = HTTPUpload(
             byteCount: 50_000, measured: 0, sending: .microseconds(10), answered: .milliseconds(500))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// Feeds that come line by line, as both servers send them.
+/// Feeds with one row per line, as sent by both servers.
 @Suite(.limitedParallelism) struct ContinuousFeedTests {
     private static let syncGatewayLines =
         "\n\n{\"seq\":27,\"id\":\"t1\",\"doc\":{\"n\":1.10,\"_id\":\"t1\"},\"changes\":[{\"rev\":\"1-e0\"}]}\n\n"
@@ -78,7 +78,7 @@ import Testing
         #expect(answer.lastSequence?.description == "\"32:15\"")
     }
 
-    /// An open feed that brings nothing but heartbeats: Sync Gateway 4.1 after its database was offline.
+    /// An open feed with only heartbeats: Sync Gateway 4.1 after its database was offline.
     @Test func endlessFeedEndsAtItsTimeLimit() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\n\r\n")

@@ -18,7 +18,7 @@ import Testing
         "{\"rows\":[\n" + ids.map(row).joined(separator: "\n,") + "\n],\n\"total_rows\":3,\"update_seq\":7}"
     }
 
-    /// What a gateway with these ids answers, in their order.
+    /// The answer of a gateway with these ids, in their order.
     private static func page(of ids: [String], for request: TestRequest) throws -> String {
         let query = request.target.split(separator: "?").last ?? ""
         var start = 0
@@ -30,7 +30,7 @@ import Testing
             case "limit": limit = try #require(Int(value))
             case "startkey":
                 let key = try #require(try JSONText(value).root.string)
-                // Where the key stands, or would stand in the order of bytes.
+                // The position of the key in byte order, whether it exists or not.
                 start = ids.firstIndex { !$0.utf8.lexicographicallyPrecedes(key.utf8) } ?? ids.count
             default: #expect(item == "include_docs=true")
             }
@@ -72,7 +72,7 @@ import Testing
             ])
     }
 
-    /// Sync Gateway takes seconds to begin a page while it is busy, even an empty one.
+    /// Under load, Sync Gateway takes seconds to start a page, even an empty one.
     @Test(arguments: [(syncGateway, 1), (couchDB, 2), (["Server: nginx"], 2)])
     func requestsNoPageAfterKnownEnd(server: [String], count: Int) async throws {
         let requests = EventCounter()
@@ -103,7 +103,7 @@ import Testing
         #expect(try await ids(&pages) == ["c"])
     }
 
-    /// Each answer breaks off somewhere: between rows, in a row, in an id.
+    /// Each answer is truncated somewhere: between rows, in a row, in an id.
     @Test(arguments: [200, 230, 260, 300])
     func continuesAfterTruncatedAnswer(length: Int) async throws {
         let all = ["a", "b", "c", "d", "e"]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// The rows of `_all_docs`, as both servers send them.
+/// The rows of `_all_docs`, as sent by both servers.
 @Suite struct DocumentRowsTests {
     private static let syncGateway = """
         {"rows":[

@@ -4,13 +4,13 @@ import Testing
 
 @testable import GatewayClient
 
-/// No feed that waits for changes stays open for ever, whatever its server sends to keep it so.
+/// No feed that waits for changes stays open forever, whatever its server sends.
 @Suite(.limitedParallelism) struct FeedDeadlineTests {
     private static let head = "HTTP/1.1 200 OK\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\n\r\n"
     private static let start = "{\"results\":[\r\n"
     private static let row = "{\"seq\":7,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"}]}\n"
 
-    /// Writes `beginning`, then `drop` again and again until the client is gone.
+    /// Writes `beginning`, then `drop` repeatedly until the client disconnects.
     private static func trickle(
         _ beginning: String, _ drop: String, _ deadlines: GatewaySettings.Deadlines
     ) throws -> ScriptedGateway {
@@ -91,7 +91,7 @@ import Testing
         #expect(answer.lastSequence == nil)
     }
 
-    /// It was read for a day.
+    /// Regression: it was read for a day.
     @Test(arguments: [start, "", start + row + ","]) func answersWithOnlyBlankLinesTimeOut(beginning: String)
         async throws
     {
@@ -123,7 +123,7 @@ import Testing
         #expect(error?.description.contains(found) == true, "\(error?.description ?? "")")
     }
 
-    /// A connection that hangs was noticed after four minutes.
+    /// Regression: a hanging connection was detected only after four minutes.
     @Test func hangingRequestIsDetectedWithinOneMinute() {
         let deadlines = GatewaySettings.Deadlines()
         #expect(ChangesRequest.defaultLongpollTimeout + deadlines.longpollGrace < .seconds(60))
@@ -132,7 +132,7 @@ import Testing
         #expect(deadlines.feed == .seconds(300))
     }
 
-    /// Bulk writes, look-ups and single documents had five minutes.
+    /// Regression: bulk writes, lookups and single documents had five minutes.
     @Test func silentServerTimesOutForEveryRequest() async throws {
         var settings = GatewaySettings()
         settings.deadlines.silence = .milliseconds(200)

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 @testable import HTTPTransport
 
-/// Damaged answers: never a crash, and the same result in whatever pieces they come.
+/// Damaged answers never crash, and the result does not depend on pieces.
 @Suite(.limitedParallelism) struct FuzzTests {
     private enum Outcome: Equatable {
         case facts([RowFacts], last: String?, isComplete: Bool)
@@ -45,7 +45,7 @@ import Testing
         ("--b1\r\nContent-Type: application/json\r\nX-Doc-Id: a\r\n\r\n{\"a\":1}\r\n--b1 \t\r\n\r\nno\r\nheader\r\n--b\r\n"
             + "--b12\r\n-\r\r\n--b1\r\nContent-Type: text/plain\r\n\r\n\r\n--b1--\r\nepilogue --b1").utf8)
 
-    /// Parts one after the other, `|` before each and `.` behind those that have ended; nil if the body is refused.
+    /// The parts in order, `|` before each and `.` after those that have ended; nil if the body is refused.
     private func parts(_ pieces: [[UInt8]]) -> [UInt8]? {
         var reader = MultipartReader(boundary: "b1")
         var text: [UInt8] = []
@@ -66,7 +66,7 @@ import Testing
         return text + Array(reader.isComplete ? "complete".utf8 : "cut".utf8)
     }
 
-    /// A body that is cut may keep back what could be the beginning of a delimiter.
+    /// A truncated body may hold back bytes that could start a delimiter.
     @Test(arguments: 0..<4) func partsAreReadTheSameInAnyPieces(seed: UInt64) {
         var mutations = Mutations(seed: seed, pieces: ["\r\n", "\n", "--", "--b1", "--b1--", ":", "\r\n\r\n", " "])
         for round in 0..<Mutations.rounds(1500) {

@@ -152,7 +152,7 @@ struct ScriptedGateway {
 
     @Test func truncatedAnswerIsConnectionLost() async throws {
         let scripted = try ScriptedGateway { connection, _ in
-            // Sync Gateway goes down like this: no final chunk, no bracket.
+            // Sync Gateway stops like this: no final chunk, no bracket.
             let rows = "{\"results\":[\r\n{\"seq\":1,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"}]}\n,{\"seq\":2,"
             try connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + rows)
             throw EndOfScript()
@@ -234,7 +234,7 @@ struct ScriptedGateway {
         #expect(revision.text == "2-a")
     }
 
-    /// As deep as a feed lets pass, and one level more: neither keeps the other from being read.
+    /// As deep as a feed accepts, and one level more: neither prevents the other from being read.
     @Test func deepDocumentsAreReadOrRefusedIndividually() async throws {
         func document(_ levels: Int) -> String {
             #"{"_id":"x","a":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1)
@@ -256,7 +256,7 @@ struct ScriptedGateway {
         #expect(lookups.count == 3)
     }
 
-    /// An answer that was cut short must not pass for "the document is gone".
+    /// A truncated answer must not be mistaken for a missing document.
     @Test func keyWithoutRowIsMalformedAnswer() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: couchDB, body: #"{"total_rows":4,"offset":null,"rows":[]}"#)

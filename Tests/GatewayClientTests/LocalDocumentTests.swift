@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 
 @Suite(.limitedParallelism) struct LocalDocumentTests {
-    /// What both servers answer to one keyspace's `_local` documents, as recorded.
+    /// The answers of both servers to requests for one keyspace's `_local` documents, as recorded.
     private func memory(_ headers: [String], keyspace: String) throws -> ScriptedGateway {
         let stored = Monitor<(generation: Int, body: String)?>(nil)
         return try ScriptedGateway(keyspace: keyspace) { connection, request in
@@ -106,7 +106,7 @@ import Testing
     }
 }
 
-/// A database that is gone must not pass for a document that is.
+/// A missing database must not be mistaken for a missing document.
 @Suite(.limitedParallelism) struct AbsenceTests {
     private static let gone = [
         (syncGateway, 404, #"{"error":"not_found","reason":"keyspace todo not found"}"#),
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// If the reason is not known, the database is asked.
+    /// If the reason is unknown, the database is requested.
     @Test(arguments: [(200, #"{"db_name":"todo"}"#), (404, #"{"error":"not_found","reason":"no_db_file"}"#)])
     func unknownAnswersAreInvestigated(status: Int, database: String) async throws {
         let scripted = try ScriptedGateway { connection, request in

@@ -4,8 +4,8 @@ import Testing
 
 @testable import GatewayClient
 
-/// CouchDB locks an account after five refused logins in five minutes: a bot whose password had been changed locked its
-/// own.
+/// Regression: CouchDB locks an account after five refused logins in five minutes. A bot with an outdated password
+/// locked its own account.
 @Suite(.limitedParallelism) struct LoginGateTests {
     private static let key = LoginGate.Key(
         server: "http://a:5984", credentials: .basic(user: "amy", password: "old"))
@@ -29,7 +29,7 @@ import Testing
         gate.noteRefused(Self.key, at: at(0))
         #expect(gate.admit(Self.key, at: at(2)) == .hold(nextAttempt: .seconds(8)))
         #expect(gate.admit(Self.key, at: at(10)) == .go)
-        // It is under way.
+        // It is in progress.
         #expect(gate.admit(Self.key, at: at(10)) == .hold(nextAttempt: .seconds(1)))
         gate.noteRefused(Self.key, at: at(10.5))
         #expect(gate.admit(Self.key, at: at(100)) == .hold(nextAttempt: nil))
@@ -50,7 +50,7 @@ import Testing
     @Test func acceptedRequestClearsEarlierRefusals() {
         let gate = LoginGate()
         gate.noteRefused(Self.key, at: at(0))
-        // Its answer comes late: it was sent before the password was changed.
+        // A late answer: the request was sent before the password was changed.
         gate.noteAccepted(Self.key, sent: at(-30))
         #expect(gate.admit(Self.key, at: at(1)) == .hold(nextAttempt: .seconds(9)))
         gate.noteAccepted(Self.key, sent: at(10))
@@ -58,7 +58,7 @@ import Testing
         #expect(gate.admit(Self.key, at: at(11)) == .go)
     }
 
-    /// The feed, the writers and the mark are asked for at the same moment.
+    /// The feed, the writers and the mark send requests at the same moment.
     @Test func requestsWaitForFirstAfterPause() {
         let gate = LoginGate()
         #expect(gate.admit(Self.key, at: at(0)) == .go)
@@ -97,7 +97,7 @@ import Testing
             logins.increment()
             try connection.answer(401, headers: couchDB, body: Self.refusal)
         }
-        // Another gateway object, as of another bot in this process.
+        // Another gateway object, as used by another bot in this process.
         let other = Gateway(scripted.gateway.url, settings: settings)
         var held = 0
         for second in 0..<60 {
@@ -134,7 +134,7 @@ import Testing
         #expect(logins.count == 2)
     }
 
-    /// The password is right: this user may not read that database.
+    /// The password is right, but this user may not read that database.
     @Test func databaseRefusalIsNotPasswordRefusal() async throws {
         let logins = EventCounter()
         let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, _ in
@@ -146,7 +146,7 @@ import Testing
         #expect(logins.count == 5)
     }
 
-    /// Recorded from CouchDB 3.5.0: the right password gets this answer, too. It ended the bot for good, with 77.
+    /// Recorded from CouchDB 3.5.0: even the right password gets this answer. Regression: the bot exited with 77.
     @Test func lockedAccountIsOutage() async throws {
         let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, _ in
             let reason = "Account is temporarily locked due to multiple authentication failures"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// What a gateway says about a login, and the local document that a login may keep.
+/// The gateway's description of a login, and the local documents that a user may write.
 @Suite(.limitedParallelism) struct LoginInfoTests {
     @Test(
         arguments: [

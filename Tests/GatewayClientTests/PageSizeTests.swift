@@ -2,10 +2,10 @@ import Testing
 
 @testable import GatewayClient
 
-/// How many documents the pages of a list have.
+/// The number of documents per page.
 @Suite struct PageSizeTests {
     @Test(arguments: [
-        // A beginning of up to a twentieth of the time is fine.
+        // Starting a page may take up to a twentieth of the time.
         (1, 20, 10_000), (1, 1000, 10_000), (0, 0, 10_000), (0, 10, 10_000),
         (500, 1600, 70_000), (1, 10, 20_000), (1, 1, 100_000),
     ])

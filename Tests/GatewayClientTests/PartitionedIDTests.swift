@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// Ids in partitioned databases of CouchDB, as CouchDB 3.5 judges them.
+/// Ids in partitioned CouchDB databases, as CouchDB 3.5 accepts or refuses them.
 @Suite(.limitedParallelism) struct PartitionedIDTests {
     @Test(arguments: ["a:b", "a:b:c", "a::", "_design/app", "_local/x", "a:_design/x", "é:ü"])
     func validIDsAreAccepted(id: String) {

@@ -2,16 +2,16 @@ import Testing
 
 @testable import GatewayClient
 
-/// One refusal of a real gateway, and what it is to become.
+/// One refusal of a real gateway, and the expected error.
 struct RecordedRefusal: Sendable, CustomTestStringConvertible {
-    /// What was asked when it came.
+    /// The subject of the request.
     enum Question: String {
         case database, changes, revisions, document, local, attachment, bulk
     }
 
     let dialect: GatewayDialect
     let status: Int
-    /// It came with `WWW-Authenticate`.
+    /// It was sent with `WWW-Authenticate`.
     let isChallenge: Bool
     let name: String
     let reason: String
@@ -34,8 +34,8 @@ struct RecordedRefusal: Sendable, CustomTestStringConvertible {
 
     static let all = table.split(separator: "\n").compactMap(RecordedRefusal.init)
 
-    /// All that Sync Gateway 3.3.7 and 4.1.1 (S) and CouchDB 3.5.0 (C) were seen to refuse with: server, status ("!": with a
-    /// challenge), error, reason, question; then code and cause.
+    /// All refusals observed from Sync Gateway 3.3.7 and 4.1.1 (S) and CouchDB 3.5.0 (C): server, status ("!": with a
+    /// challenge), error, reason, subject; then code and cause.
     static let table = #"""
         C|400|doc_validation|Bad special document member: _nope|bulk|badRequest|reservedMember
         C|400|illegal_docid|Only reserved document ids may start with underscore.|bulk|badRequest|badDocumentID

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// What gateways say when they refuse, and what it is here.
+/// The refusals of gateways, and the errors made of them.
 @Suite(.limitedParallelism) struct RefusalTests {
     @Test func tableOfAnswersIsRead() {
         #expect(RecordedRefusal.all.count == RecordedRefusal.table.split(separator: "\n").count)
@@ -22,7 +22,7 @@ import Testing
         #expect(error?.isRetryable == ["unavailable", "serverError"].contains(refusal.code))
     }
 
-    /// What to do about it: without that a message leaves people alone.
+    /// Messages must contain a remedy.
     @Test(arguments: [
         ("wrongCredentials", "check the user name and password"), ("loginRequired", "give a user name and password"),
         ("databaseMissing", "is there a database 'todo'?"), ("databaseOffline", "online again"),
@@ -35,7 +35,7 @@ import Testing
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
     }
 
-    /// The database is there, but has only named collections: the message asked whether there is such a database.
+    /// Regression: the database exists but has only named collections, and the message asked whether it exists.
     @Test func databaseWithoutDefaultCollectionNeedsCollectionName() async throws {
         let refusal = try #require(RecordedRefusal.all.first { $0.reason == "keyspace todo not found" })
         let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
@@ -51,7 +51,7 @@ import Testing
         #expect(error?.cause == nil)
     }
 
-    /// Sync Gateway's answer to a HEAD that it does not take, as recorded; the same from a firewall is no gateway's.
+    /// Sync Gateway's recorded answer to an unsupported HEAD. The same answer from a firewall is not a gateway's.
     @Test(arguments: [(syncGateway, GatewayError.Code.badRequest), ([], .malformedAnswer)])
     func emptyBodyIsGatewayAnswerOnlyWithServerHeader(headers: [String], code: GatewayError.Code) async throws {
         let scripted = try ScriptedGateway { connection, _ in try connection.answer(400, headers: headers) }
@@ -59,7 +59,7 @@ import Testing
         #expect(error?.code == code)
     }
 
-    /// A short form of Squid's page: it is not a gateway's, but the error still says what to do.
+    /// A short form of Squid's page: it does not come from a gateway, but the error still has a remedy.
     @Test func proxyLoginIsDistinguishedFromGatewayLogin() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(407, headers: ["Proxy-Authenticate: Basic"], body: "<html>Cache Access Denied</html>")
@@ -90,7 +90,7 @@ import Testing
 }
 
 extension RecordedRefusal {
-    /// Asks a gateway that answers so.
+    /// Sends a request to a gateway that gives this answer.
     fileprivate func meet() async throws {
         var body = JSONWriter()
         body.object { body in

@@ -28,7 +28,7 @@ import Testing
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
             #expect(Self.isCompressed(request) && request.body.count < 1000)
             #expect(request.values(of: "content-type") == ["application/json"])
-            // RFC 1952, section 2.3.1: the last four bytes are the length of what is compressed.
+            // RFC 1952, section 2.3.1: the last four bytes are the uncompressed length.
             let length = request.body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
             #expect(length == Self.text.utf8.count + 11 || length == Self.text.utf8.count + 29)
             try connection.answer(201, headers: headers, body: Self.written)
@@ -51,7 +51,7 @@ import Testing
         _ = try await scripted.gateway.bulkDocs([document])
     }
 
-    /// No JSON looks like this; but what is compressed already may be sent on.
+    /// Not realistic JSON, but already compressed data may be sent.
     @Test func incompressibleBodiesAreSentUncompressed() async throws {
         var state: UInt64 = 1
         let noise = (0..<20_000).map { _ in
@@ -96,7 +96,7 @@ import Testing
         #expect(compressed.count == 1)
     }
 
-    /// CouchDB refuses a whole call for one bad document: that says nothing about gzip.
+    /// CouchDB refuses a whole request for one bad document, which does not concern gzip.
     @Test func documentsRefusedEitherWayDoNotDisableCompression() async throws {
         let (compressed, plain) = (EventCounter(), EventCounter())
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
@@ -124,7 +124,7 @@ import Testing
         #expect(requests.count == 1)
     }
 
-    /// `0.0.0.0` leads to this machine, which only its other names show.
+    /// `0.0.0.0` reaches this machine without being recognized as a loopback address.
     @Test(arguments: [
         (false, [1e5, 1e5, 1e5], true), (false, [1e5, 1e5, 1e9], false), (true, [1e5, 1e5, 1e5], false),
     ])
@@ -147,7 +147,7 @@ import Testing
         await gateway.shutdown()
     }
 
-    /// Requests themselves show how fast the link is, and the first ones are never compressed.
+    /// Requests themselves measure the link, and the first ones are never compressed.
     @Test func requestsAreMeasured() async throws {
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, request in

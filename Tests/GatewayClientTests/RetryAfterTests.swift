@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// What a gateway says of when to come back holds for everything that is asked of it, not for one request alone.
+/// A gateway's `Retry-After` applies to all requests to it, not only to the refused one.
 @Suite(.limitedParallelism) struct RetryAfterTests {
     private let clock = Monitor(ContinuousClock.now)
 

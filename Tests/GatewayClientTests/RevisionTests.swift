@@ -65,7 +65,7 @@ import Testing
         #expect(try await facts(answer) == [#"{"_id":"a","n":1.10}"#, "no - not_found 0"])
     }
 
-    /// One such revision ended the whole answer.
+    /// Regression: one such revision ended the whole answer.
     @Test(arguments: [
         (
             "multipart/mixed; boundary=\"73\"",
@@ -86,7 +86,7 @@ import Testing
         #expect(try await facts(answer) == expected)
     }
 
-    /// Each piece that arrived was copied together with all before it.
+    /// Regression: each arriving piece was copied together with all earlier ones.
     @Test(arguments: [false, true]) func longRevisionArrivesInManyPieces(isMultipart: Bool) async throws {
         let text = #"{"_id":"a","x":"\#(String(repeating: "0123456789", count: 600_000))"}"#
         let scripted = try ScriptedGateway { connection, _ in
@@ -140,7 +140,7 @@ import Testing
             ])
     }
 
-    /// As Sync Gateway 4.1.1 answers.
+    /// As answered by Sync Gateway 4.1.1.
     @Test func goQuotedIDsOfSyncGatewayAreRead() async throws {
         let ids = ["a\u{7f}b", "c\u{e0067}d", "x\u{0}y", "q\"\\\n\u{85}\u{b}\u{7}é", "plain"]
         let scripted = try ScriptedGateway { connection, request in

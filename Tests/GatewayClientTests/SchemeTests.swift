@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayClient
 
-/// `http` for a port that speaks TLS, and the reverse: said at once, and how to write it.
+/// `http` for a TLS port, and the reverse, are reported immediately with the right address.
 @Suite(.limitedParallelism) struct SchemeTests {
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
     func plainHTTPToTLSPortIsReported() async throws {
@@ -28,7 +28,7 @@ import Testing
         #expect(error?.message.contains("write http://") == true, "\(error as Any)")
     }
 
-    /// The port is asked again without credentials, and only by a client that never had a proper answer.
+    /// The port is tried again without credentials, and only by a client that never had a proper answer.
     @Test func disconnectingServerIsReportedAsSuch() async throws {
         let asked = EventCounter()
         let server = try TestServer { connection in
@@ -59,7 +59,7 @@ import Testing
         #expect(error?.message.contains(part) == true && error?.message.contains("secret") == false)
     }
 
-    /// A header that never ends was a document that is too large: bulk writes were halved for it.
+    /// Regression: an endless header was treated as a document that is too large, and bulk writes were halved for it.
     @Test func endlessHeaderDoesNotConcernDocuments() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\n")

@@ -72,7 +72,7 @@ import Testing
         _ = try await scripted.gateway.document("b")
     }
 
-    /// Sync Gateway's `session_cookie_name`, and a load balancer's cookie beside it.
+    /// Sync Gateway's `session_cookie_name`, with a load balancer's cookie.
     @Test func allLoginCookiesAreSentBack() async throws {
         let scripted = try ScriptedGateway(settings: settings(.syncGateway)) { connection, request in
             if request.method == "POST" {
@@ -133,8 +133,8 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    /// Sync Gateway's answer to a wrong password and to an unknown database are the same: a daemon whose password had
-    /// changed waited for its database for ever.
+    /// Regression: Sync Gateway gives the same answer for a wrong password and for an unknown database. A daemon with
+    /// an outdated password waited for its database forever.
     @Test(arguments: [
         (["WWW-Authenticate: Basic"], GatewayError.Cause.wrongCredentials, "check the user name and password"),
         ([], .unknownDatabaseOrLogin, "or there is no database 'todo'"),
@@ -196,7 +196,7 @@ import Testing
             body: #"{"error":"Unauthorized","reason":"Invalid login"}"#)
     }
 
-    /// The file is written anew between two requests, in the middle of one.
+    /// The file is rewritten between two requests, and during one.
     @Test(arguments: [1, 2, 9])
     func sourceIsReadAgainAfter401(rightFrom: Int) async throws {
         let (asked, requests) = (EventCounter(), EventCounter())
@@ -219,7 +219,7 @@ import Testing
         #expect(requests.count == min(rightFrom, 2) && asked.count == requests.count)
     }
 
-    /// Servers count failed logins, and lock out who has too many.
+    /// Servers count failed logins, and lock the account after too many.
     @Test(arguments: [true, false])
     func sameCredentialsAreNotTriedTwice(hasSource: Bool) async throws {
         let requests = EventCounter()
@@ -252,7 +252,7 @@ import Testing
         #expect(try await scripted.gateway.put("a", body: Array(#"{"a":1}"#.utf8)).text == "1-a")
     }
 
-    /// Logins with passwords in turn: what the source gives is taken at the second attempt, or not at all.
+    /// Logins with a series of passwords: the source's value is used at the second attempt, or not at all.
     @Test(arguments: [(["old", "new"], true), (["old", "older"], false), (["old", "old", "new"], false)])
     func refusedLoginIsRetriedWithNewCredentials(passwords: [String], isRight: Bool) async throws {
         let (asked, logins) = (EventCounter(), EventCounter())
