@@ -223,7 +223,7 @@ import Testing
             #expect(try await Program.run(export + [file], environment: login).code == 0)
             for (command, code, words) in [
                 (export + [file + "2", "--since-manifest", file], 65, "name its manifest: \(file).manifest.json"),
-                (["verify", file + ".manifest.json"], 66, "is a manifest; name the export"),
+                (["verify", file + ".manifest.json"], 66, "is a manifest; name its export"),
                 (export + [bed.folder + "/none/x.ndjson"], 73, "there is no folder \(bed.folder)/none"),
                 (export + [file + "2", "--summary", bed.folder + "/none/s"], 73, "there is no folder"),
                 (["export", "--gateway", "/todo"], 64, "write http://HOST:PORT/DATABASE"),

@@ -145,7 +145,7 @@ import Testing
         try await withTestBed { bed in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bed)
             let command = ["import", file, "--gateway", bed.url]
-            let hint = "was interrupted: --resume continues it"
+            let hint = "documents that exist are rejected; use --resume"
             let first = try await Program.run(command + ["--max-errors", "0"])
             #expect(first.code == 65 && !first.errors.contains(hint), "\(first.errors)")
             for (more, isLogged) in [

@@ -102,7 +102,7 @@ import Transfer
             try await BotTestBed.withEmbedded { other in
                 try await other.phone.put("x", body: Array("{}".utf8))
                 for (name, bytes) in files { try other.write(name, bytes: bytes) }
-                try await expectRefusal(other, "it is of")
+                try await expectRefusal(other, "it comes from")
             }
         }
     }
