@@ -114,7 +114,7 @@ extension Bot {
         }
         guard let runner = PassRunner(self) else { return duties }
         if !settings.schedules.isEmpty {
-            duties.append { [settings] in PassDuty(settings.schedules, runner.run, ledger, settings, logger) }
+            duties.append { [settings] in PassDuty(runner, ledger, settings, logger) }
         }
         if !run.catchesUp.isEmpty {
             duties.append { [ruleSet] in CatchUpDuty(run.catchesUp, runner, delivery, ruleSet) }

@@ -13,8 +13,7 @@ internal import ServiceLifecycle
 /// A pass that was killed is begun again.
 struct PassDuty: Duty {
     let schedules: [ScheduledRules]
-    /// ``PassRunner/run(_:)``.
-    let runPass: @Sendable (PassRunner.Pass) async throws -> Bool
+    let runner: PassRunner
     let ledger: Ledger
     /// Seconds since 1970.
     let now: @Sendable () -> Int
@@ -24,11 +23,9 @@ struct PassDuty: Duty {
     private var times: PassTimes?
     let woken = Signal()
 
-    init(
-        _ schedules: [ScheduledRules], _ runPass: @escaping @Sendable (PassRunner.Pass) async throws -> Bool,
-        _ ledger: Ledger, _ settings: BotSettings, _ logger: Logger
-    ) {
-        (self.schedules, self.runPass, self.ledger, self.logger) = (schedules, runPass, ledger, logger)
+    init(_ runner: PassRunner, _ ledger: Ledger, _ settings: BotSettings, _ logger: Logger) {
+        (self.runner, self.ledger, self.logger) = (runner, ledger, logger)
+        schedules = settings.schedules
         now = settings.delivery.now
         longestSleep = settings.delivery.intervals.longestSleep
         isOneShot = settings.isOneShot
@@ -63,7 +60,7 @@ struct PassDuty: Duty {
         let (rules, begun, done, time) = times.begin(index, now: now)
         try await ledger.note(rules, begun: begun, done: done)
         CrashPoint.passBegun.pass()
-        if try await runPass(.scheduled(rules, began: begun, time: time)) {
+        if try await runner.run(.scheduled(rules, began: begun, time: time)) {
             times.end(index, began: now)
             CrashPoint.passDone.pass()
             try await ledger.note(rules, begun: nil, done: now)
