@@ -7,7 +7,7 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-struct FixCommand: AsyncParsableCommand, RuleCommand {
+struct FixCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fix",
         abstract: "Apply rules to every document of a keyspace, once.",
@@ -49,7 +49,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         guard try now == nil || environment.isOn(job.dryRun, "dry-run") else {
             throw CommandError(.usage, "--now requires --dry-run; without it, leave --now out")
         }
-        var plan = try JobPlan(self, environment, try log.logger(environment), namePrefix: "fix-")
+        var plan = try OneShotPlan(environment, namePrefix: "fix-", gateway, access, state, job, common, log)
         plan.settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         try setTime(of: &plan.settings, environment)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
@@ -58,13 +58,13 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         let ruleSet = try plan.rules.ruleSet(only: environment.values(rule, "rule"), filter: filter)
         var job = plan.job(ruleSet)
         job.progress = try progress(environment, plan.settings)
-        try await job.run { [name = plan.name] parts in
-            try await Fixer(
-                gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name, settings: parts.settings,
-                report: parts.report, logger: parts.logger
-            ).run()
+        let (name, logger) = (plan.name, plan.logger)
+        try await job.run { parts in
+            Fixer(
+                gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
+                settings: parts.settings, report: parts.report, logger: parts.logger)
         } whenDone: { counters in
-            guard job.connection.logger.logLevel <= .info else { return }
+            guard logger.logLevel <= .info else { return }
             let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: job.settings.preview != nil)
             totals.report()
         }

@@ -5,7 +5,7 @@ internal import Delivery
 internal import Logging
 internal import Rules
 
-struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
+struct DeadLettersRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Retry dead letters: apply the rules to their documents as they are now.",
@@ -34,8 +34,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
         guard selection.isEmpty || filter.isEmpty else {
             throw CommandError(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
-        let environment = try config.environment()
-        let plan = try JobPlan(self, environment, try log.logger(environment))
+        let plan = try OneShotPlan(try config.environment(), gateway, access, state, job, common, log)
         // The rules that the bot applies to changes; a pass over all documents applies those of files with `every`, too.
         let ruleSet = try plan.rules.ruleSet(isForChanges: !plan.name.hasPrefix("fix-"))
         try plan.place.catalogue.requireState()
@@ -44,11 +43,10 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
         let outcome = RetryOutcome()
         do {
             try await job.run { [selection, name = plan.name, options = plan.place.options] parts in
-                try await DeadLetterRetry(
+                DeadLetterRetry(
                     gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
                     choose: { try Self.choose(selection, filter, in: $0, found: options) },
-                    outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger
-                ).run()
+                    outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger)
             }
         } catch let failure as CommandError where failure.code == .incomplete && plan.settings.preview == nil {
             // Reported below.
@@ -67,8 +65,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
     }
 
     /// - Throws: ``CommandError`` with 1 if some dead letters are left.
-    private func report(_ outcome: RetryOutcome, _ plan: JobPlan, isFiltered: Bool) throws(CommandError) {
-        let isVerbose = plan.connection.logger.logLevel <= .info
+    private func report(_ outcome: RetryOutcome, _ plan: OneShotPlan, isFiltered: Bool) throws(CommandError) {
+        let isVerbose = plan.logger.logLevel <= .info
         guard outcome.before > 0 else {
             if isVerbose { Console.complain(isFiltered ? "no dead letters match these filters" : "no dead letters") }
             return
