@@ -66,7 +66,7 @@ package protocol Bringer: Sendable {
 }
 
 extension Duty {
-    /// Looks again and again, until the run is over or the task is cancelled. It is not cut off in a look.
+    /// Looks again and again, at least once, until the run is over or the task is cancelled. It is not cut off in a look.
     ///
     /// - Parameters:
     ///   - interval: How often it looks for work that other processes have noted. Nil: there are no others.
@@ -76,7 +76,8 @@ extension Duty {
         async throws
     {
         do {
-            while !isOver.quietly(\.self) {
+            // At least once: a short feed may have ended before this task began.
+            repeat {
                 let look = try await look(.besideFeed, bringer)
                 let woken = woken
                 let next = [look.next, interval.map { .now + $0 }].compactMap(\.self).min()
@@ -84,7 +85,7 @@ extension Duty {
                 try await isOver.wait(until: \.self) {
                     if let next { try await woken.wait(until: next) } else { try await woken.wait() }
                 }
-            }
+            } while !isOver.quietly(\.self)
         } catch is RunIsStopping {
             // The next run goes on with it.
         } catch is CancellationError where !Task.isCancelled {

@@ -37,4 +37,18 @@ import Testing
         try await ended
         #expect(looks.quietly(\.self).last == .stopping)
     }
+
+    /// A short feed may end before the task of a duty begins.
+    @Test(.timeLimit(.minutes(1))) func dutyLooksOnceAlthoughTheFeedHasEnded() async throws {
+        struct NoBringer: Bringer {
+            let isDurable = false
+            func room() async throws -> Bool { true }
+            func bring(_ candidates: [Candidate]) async throws -> Int { candidates.count }
+            func untilSettled() async throws -> Bool { true }
+        }
+        let looks = Monitor<[DutyOccasion]>([])
+        var duty = EndlessDuty(looks: looks)
+        try await duty.work(NoBringer(), until: Monitor(true))
+        #expect(looks.quietly(\.self) == [.besideFeed])
+    }
 }
