@@ -1,4 +1,5 @@
 import Compression
+import Foundation
 import Testing
 
 @testable import Transfer
@@ -36,6 +37,23 @@ import Testing
                 document(#"{"a":"1","b":"2"}"#, 2), document(#"{"a":"3","b":"4"}"#, 3),
                 document(#"{"a":"5","b":"6"}"#, 4), error("5:1: 4 cells where the header has 2", "7,8,9,"),
             ])
+    }
+
+    @Test(arguments: [";", ",", "\t"])
+    func rowsWithoutContentAreSkipped(delimiter: String) {
+        let rows = ["; ;", "a:number;b", ";", "1; ", "", ";;;", " ; ", "\t;", "\"\";\"\"", "\" \";", "2;x", ";", " "]
+        let table = rows.map { $0.replacingOccurrences(of: ";", with: delimiter) }.joined(separator: "\r\n")
+        var next = [Array(table.utf8)].makeIterator()
+        var source = DocumentSource(format: .csv, delimiter: CSVDelimiter(delimiter) ?? .comma) { next.next() }
+        var found: [String] = []
+        while let item = try? source.next() {
+            switch item {
+            case .document(let row): found.append(String(decoding: row.bytes, as: UTF8.self))
+            case .error(let error): found.append("\(error)")
+            }
+        }
+        #expect(found.count == 3 && found[0] == #"{"a":1,"b":" "}"# && found[2] == #"{"a":2,"b":"x"}"#, "\(found)")
+        #expect(found[1].contains("column 'a': the cell is not a number"))
     }
 
     @Test(arguments: [true, false], [true, false])

@@ -3,8 +3,8 @@ internal import LosslessJSON
 /// Reads the rows of a table as documents: the inverse of ``CSVWriter``.
 ///
 /// A `string` cell is the string itself, `number` a JSON number, `boolean` `true` or `false` in any case, `json` any
-/// JSON. An empty cell, quoted or not, means that the document lacks the member. A row of empty cells is an empty
-/// document. Empty lines are skipped.
+/// JSON. An empty cell, quoted or not, means that the document lacks the member. Empty lines and rows without any
+/// content are skipped: spreadsheets write them after the last row, and above the header.
 ///
 /// Habits of spreadsheets are accepted: a first line `sep=;` names the delimiter, and columns without a name may follow
 /// the last one if all their cells are empty. In concatenated tables, a repeated header is skipped. Text that is not
@@ -43,7 +43,7 @@ struct CSVReader: DocumentsReader {
             case .end(let next):
                 let place = window.place
                 let bytes = try take(next, &window)
-                if record.isBlank { continue }
+                if record.isBlank(in: bytes) { continue }
                 if try isHeaderAgain(record, bytes, at: place) { continue }
                 try checkEncoding(bytes, at: place)
                 return documents?.document(of: record, bytes, at: place)
@@ -63,7 +63,7 @@ struct CSVReader: DocumentsReader {
             case .end(let next):
                 let place = window.place
                 let bytes = try take(next, &window)
-                if record.isBlank { continue }
+                if record.isBlank(in: bytes) { continue }
                 if try isDelimiterLine(bytes.withoutLineBreak, at: place) { continue }
                 names = bytes.withoutLineBreak
                 header = (header ?? []) + names

@@ -125,6 +125,12 @@ struct CSVRecord {
         if cells.count < Self.cellLimit { cells.append(current) }
     }
 
-    /// Whether the line is empty.
-    var isBlank: Bool { cells.count == 1 && !cells[0].isQuoted && cells[0].range.isEmpty }
+    /// Whether no cell has content. Spaces and tabs in quotes are content.
+    ///
+    /// - Parameter bytes: The row's text.
+    func isBlank(in bytes: [UInt8]) -> Bool {
+        cells.allSatisfy { cell in
+            cell.range.isEmpty || !cell.isQuoted && bytes[cell.range].allSatisfy { $0 == 0x20 || $0 == 0x09 }
+        }
+    }
 }

@@ -57,7 +57,7 @@ package struct CSVWriter: Sendable {
             guard let value else { continue }
             output.appendCell(columns[index].type == .string ? value.characters : value.bytes, delimiter)
         }
-        // A reader would skip an empty line.
+        // Many readers skip an empty line, and then have one row too few.
         if cells.count == 1, cells[0] == nil { output.append(contentsOf: #""""#.utf8) }
         output.append(contentsOf: "\r\n".utf8)
     }
