@@ -9,6 +9,8 @@ enum WebhookAnswer {
     private static let shownCharacters = 200
 
     /// `$response` of programs: `status`, `headers` with names in lower case, and `body`: JSON, text, or null.
+    ///
+    /// - Parameter body: In UTF-8.
     static func json(_ response: HTTPResponse, _ body: [UInt8]) -> JSONText? {
         json(status: response.status, response.headers.fields, body)
     }

@@ -182,7 +182,7 @@ package final class WebhookSender: Sendable {
         default:
             let beginning = ContentCodings(response.headers).decodeBeginning(
                 await Self.beginning(response.body), limit: Self.shownBytes)
-            let text = WebhookAnswer.excerpt(beginning)
+            let text = WebhookAnswer.excerpt(ResponseText(response.headers).decodeBeginning(beginning))
             return .refused(
                 "webhook: \(place) refused the event with HTTP \(status)"
                     + (text.isEmpty ? "" : ": \(text)"))
@@ -208,18 +208,23 @@ package final class WebhookSender: Sendable {
         do throws(ContentCodings.Failure) {
             decoded = try ContentCodings(response.headers).decode(body, limit: WebhookAnswer.lengthLimit)
         } catch {
-            return .refused(error.isTooLong ? tooLarge : Self.unreadable(effect, error.reason))
+            return .refused(
+                error.isTooLong ? tooLarge : Self.unreadable(effect, error.reason, "turn compression off there"))
         }
-        guard let answer = WebhookAnswer.json(response, decoded) else {
+        let text: [UInt8]
+        do throws(ResponseText.Failure) { text = try ResponseText(response.headers).decode(decoded) } catch {
+            return .refused(Self.unreadable(effect, error.reason, "let it answer in UTF-8"))
+        }
+        guard let answer = WebhookAnswer.json(response, text) else {
             return .refused(
                 "webhook: the response of \(Self.place(effect)) can't be read as JSON or text; remove 'response'")
         }
         return .accepted(answer)
     }
 
-    private static func unreadable(_ effect: WebhookEffect, _ reason: String) -> String {
+    private static func unreadable(_ effect: WebhookEffect, _ reason: String, _ remedy: String) -> String {
         "webhook: \(place(effect)) accepted the event, but its response can't be decoded and is not merged: \(reason); "
-            + "turn compression off there, or remove 'response'"
+            + "\(remedy), or remove 'response'"
     }
 
     /// Reads a short body to its end, so that the connection can be reused. Ignores errors.

@@ -36,11 +36,6 @@ import Testing
                 == #"{"status":201,"headers":{"location":"/a","x-tag":"1, 2"},"body":"x"}"#)
     }
 
-    @Test func invalidUTF8IsStillText() throws {
-        let json = try #require(WebhookAnswer.json(status: 200, [], [0xFF, 0x41]))
-        #expect(json.root["body"]?.string == "\u{FFFD}A")
-    }
-
     @Test func excerptIsShortAndPrintable() {
         #expect(WebhookAnswer.excerpt(Array("a\u{1B}[31m\nb\u{202E}".utf8)) == "a [31m b ")
         #expect(WebhookAnswer.excerpt(Array(String(repeating: "é", count: 300).utf8)).count == 201)
