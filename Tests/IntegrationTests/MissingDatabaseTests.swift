@@ -11,10 +11,12 @@ import Testing
     private static let information = #"{"db_name":"todo","update_seq":"1-x","sizes":{},"doc_count":1}"#
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
-    private func read(_ server: TestServer, isDaemon: Bool, _ deliver: @escaping () throws -> Void) async throws {
+    private func read(
+        _ server: TestServer, _ keyspace: String = "todo", isDaemon: Bool, _ deliver: @escaping () throws -> Void
+    ) async throws {
         var retries = RetryPolicy.Settings()
         retries.isDaemon = isDaemon
-        let gateway = Gateway(try GatewayURL(server.url("/todo")))
+        let gateway = Gateway(try GatewayURL(server.url("/\(keyspace)")))
         let reader = FeedReader(
             gateway: gateway, end: isDaemon ? .never : .caughtUp(with: nil), retries: retries,
             logger: BotTestBed.logger, noteRetry: {})
@@ -25,24 +27,27 @@ import Testing
         await gateway.shutdown()
     }
 
-    /// A daemon ended with 66.
-    @Test func daemonWaitsForAMissingDatabase() async throws {
+    /// A daemon ended with 66, also if only the feed was missing.
+    @Test(arguments: ["todo", "todo.s.c"], [true, false])
+    func daemonWaitsForAMissingDatabase(keyspace: String, isDatabaseMissing: Bool) async throws {
         let feeds = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { request in
-                let isFeed = request.target.hasPrefix("/todo/_changes")
+                let isFeed = request.target.hasPrefix("/\(keyspace)/_changes")
                 if isFeed { feeds.increment() }
                 if isFeed, feeds.count > 4 {
                     let row = #"{"seq":"1-x","id":"a","changes":[{"rev":"1-a"}]}"#
                     let body = #"{"results":[\#(row)],"last_seq":"1-x","pending":0}"#
                     try connection.answer(headers: Self.headers, body: body)
-                } else {
+                } else if isFeed || isDatabaseMissing {
                     try connection.answer(404, headers: Self.headers, body: Self.missing)
+                } else {
+                    try connection.answer(headers: Self.headers, body: Self.information)
                 }
             }
         }
         defer { server.stop() }
-        await #expect(throws: Stop.self) { try await read(server, isDaemon: true) { throw Stop() } }
+        await #expect(throws: Stop.self) { try await read(server, keyspace, isDaemon: true) { throw Stop() } }
         #expect(feeds.count == 5)
     }
 
@@ -50,13 +55,15 @@ import Testing
     func collectionMissingInItsDatabaseEndsTheRun(isDaemon: Bool) async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
-                let isFeed = request.target.hasPrefix("/todo/_changes")
+                let isFeed = request.target.hasPrefix("/todo.s.c/_changes")
                 try connection.answer(
-                    isFeed ? 404 : 200, headers: Self.headers, body: isFeed ? Self.missing : Self.information)
+                    isFeed ? 404 : 200, headers: Self.headers,
+                    body: isFeed
+                        ? #"{"error":"not_found","reason":"keyspace todo.s.c not found"}"# : Self.information)
             }
         }
         defer { server.stop() }
-        let error = await #expect(throws: RunError.self) { try await read(server, isDaemon: isDaemon) {} }
+        let error = await #expect(throws: RunError.self) { try await read(server, "todo.s.c", isDaemon: isDaemon) {} }
         #expect(error?.code == .databaseMissing)
     }
 

@@ -100,7 +100,7 @@ package struct FeedReader: Sendable {
     ) async throws -> Bool {
         noteEnd(of: &progress)
         if progress.hasRows, progress.pace.answersWithoutProgress == 0 { progress.retrier.succeed() }
-        if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace, try await isCollectionMissing(&progress) {
+        if !progress.hasAnswered, !knowsKeyspace, try await isCollectionMissing(error, &progress) {
             throw RunError(.databaseMissing, error.description)
         }
         if progress.awaitsWrites, !progress.hasRows, error.code == .timedOut, error.status == nil {
@@ -277,9 +277,11 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// Whether the database exists but this collection does not. Checked twice, because a missing database may be
-    /// recreated between two requests. If the database is also missing, the reader waits as after an outage.
-    private func isCollectionMissing(_ progress: inout Progress) async throws -> Bool {
+    /// Whether the gateway says that this collection does not exist, although its database does. Checked twice, because
+    /// a missing database may be recreated between two requests. After any other 404, the reader waits as after an
+    /// outage: the database has answered before.
+    private func isCollectionMissing(_ error: GatewayError, _ progress: inout Progress) async throws -> Bool {
+        guard error.cause == .collectionMissing, gateway.url.keyspace.isNamedCollection else { return false }
         do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
             if error.code == .cancelled { throw CancellationError() }
             return false
