@@ -44,11 +44,11 @@ extension Bot {
         let changed = try changedRules(ledger)
         let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched, changed) }
         // Otherwise the next run would begin at what is newest then, and skip what came in between.
-        if settings.since == .now, !settings.delivery.isDryRun, try ledger.checkpoint() == nil {
+        if settings.feed.since == .now, !settings.delivery.isDryRun, try ledger.checkpoint() == nil {
             try await ledger.saveCheckpoint(start)
         }
         let missed = try missedRules(changed, ledger)
-        let catchesUp = settings.catchUp != nil ? missed : []
+        let catchesUp = settings.catchesUp ? missed : []
         if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }
         let timers = try await timers(ledger, catchingUp: catchesUp.isEmpty ? [] : changed?.names ?? [])
         if settings.delivery.isDryRun { try showPasses(ledger) }
@@ -90,12 +90,13 @@ extension Bot {
         if let sharedWork {
             return LogSource(
                 sharedWork: sharedWork, duties: LeaderDuties(duties(of: run)), gateway: gateway,
-                channels: settings.channels, start: run.start, confirmDatabase: confirmDatabase, noteAnswer: noteAnswer)
+                channels: settings.feed.channels, start: run.start, confirmDatabase: confirmDatabase,
+                noteAnswer: noteAnswer)
         }
         return FeedSource(
             gateway: gateway, start: run.start,
             end: settings.isOneShot ? .caughtUp(with: run.info.newestSequence) : .never,
-            following: settings.following, channels: settings.channels, knowsKeyspace: run.wasThere,
+            following: settings.feed.following, channels: settings.feed.channels, knowsKeyspace: run.wasThere,
             confirmDatabase: confirmDatabase, noteAnswer: noteAnswer)
     }
 
@@ -111,11 +112,12 @@ extension Bot {
             let list = ListSource(gateway: gateway, info: run.info)
             duties.append { [ruleSet] in CountsDuty(counts, delivery, ruleSet, list) }
         }
-        if let pass = settings.pass, !settings.schedules.isEmpty {
-            duties.append { [settings] in PassDuty(settings.schedules, pass, ledger, settings, logger) }
+        guard let runner = PassRunner(self) else { return duties }
+        if !settings.schedules.isEmpty {
+            duties.append { [settings] in PassDuty(settings.schedules, runner.run, ledger, settings, logger) }
         }
         if !run.catchesUp.isEmpty {
-            duties.append { CatchUpDuty { try await catchUp(run.catchesUp, delivery.timers, ledger) } }
+            duties.append { [ruleSet] in CatchUpDuty(run.catchesUp, runner, delivery, ruleSet) }
         }
         return duties
     }
@@ -179,18 +181,10 @@ extension Bot {
 
     /// - Parameter missed: The rules that older documents have not seen. Those with `at` are remembered: a later run can
     ///   catch up with them, and `changebot fix` can't.
-    private func noteRules(_ ledger: Ledger, missed: [String] = []) async throws {
+    private func noteRules(_ ledger: Ledger, missed: [String]) async throws {
         guard !settings.delivery.isDryRun else { return }
         try await ledger.note(
             rules: ruleSet.fingerprints, missed: Set(ruleSet.timedRules).intersection(missed))
-    }
-
-    /// Applies changed rules to all documents.
-    ///
-    /// Killed in between, the next run begins it again, because the state still knows the rules as they were.
-    private func catchUp(_ changed: [String], _ timers: DocumentTimers?, _ ledger: Ledger) async throws {
-        guard !changed.isEmpty else { return }
-        if let catchUp = settings.catchUp, try await catchUp(changed, timers) { try await noteRules(ledger) }
     }
 
     /// How often a run that catches up asks for the newest sequence, for those who watch it.
@@ -227,7 +221,7 @@ extension Bot {
         case .reset: return (info, .start)
         }
         let ledger = watched.state.ledger
-        var since = settings.since
+        var since = settings.feed.since
         // A state that was there and is lost begins at its copy: what came meanwhile must not be skipped.
         if since == .now, isPastStart.withLock(\.self) { since = nil }
         let facts = StartFacts(
@@ -247,7 +241,7 @@ extension Bot {
         if await report.hasDelivered { start.notices.removeAll { $0 == .sinceIgnored } }
         start.log(
             to: logger, stateOptions: settings.delivery.stateOptions,
-            fixOptions: settings.catchUp == nil ? settings.fixOptions : nil)
+            fixOptions: settings.catchesUp ? nil : settings.fixOptions)
         return (info, start.sequence)
     }
 

@@ -42,12 +42,12 @@ package struct Bot: Service {
         var settings = settings
         if let clock = engine?.clock {
             clock.watch(settings.delivery.now) { Self.warn(ofClock: $0, logger) }
-            if settings.takesEngineTime { settings.delivery.now = { clock.now() } }
+            if settings.fleet.takesEngineTime { settings.delivery.now = { clock.now() } }
         }
         self.settings = settings
-        let sharing = state.isReadOnly ? nil : settings.sharing
+        let sharing = state.isReadOnly ? nil : settings.fleet.sharing
         sharedWork = sharing.flatMap { sharing in
-            if let log = settings.workLog { return SharedWork(log, sharing, logger: logger) }
+            if let log = settings.fleet.workLog { return SharedWork(log, sharing, logger: logger) }
             return engine.map { SharedWork($0, sharing, logger: logger) }
         }
         place = state
@@ -72,8 +72,8 @@ package struct Bot: Service {
 
     private func runInTurns(_ engine: Engine) async throws {
         let standby = Standby(
-            engine, ruleSetHash: ruleSet.hash, sharing: settings.sharing, report: report,
-            observer: settings.delivery.observer, logger: logger, lossDelay: settings.engineLossDelay)
+            engine, ruleSetHash: ruleSet.hash, sharing: settings.fleet.sharing, report: report,
+            observer: settings.delivery.observer, logger: logger, lossDelay: settings.fleet.lossDelay)
         let watch = FleetWatch(engine, isSharing: sharedWork != nil)
         await report.watch(watch)
         defer {
@@ -127,9 +127,9 @@ package struct Bot: Service {
     ) -> StateKeeper {
         StateKeeper(
             place: place, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
-            logger: logger, channels: settings.channels?.sorted(),
+            logger: logger, channels: settings.feed.channels?.sorted(),
             // Of those that share the work, only one reads the feed, and notices at once what happens to it.
-            checkInterval: settings.sharing == nil
+            checkInterval: settings.fleet.sharing == nil
                 ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers))
     }
 
@@ -164,8 +164,8 @@ package struct Bot: Service {
         _ held: StateCatalogue.Opened?, wasThere: Bool
     ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
         let info = try await keeper.contact.connect(to: gateway, wasThere: wasThere)
-        try gateway.check(channels: settings.channels)
-        if settings.channels != nil, let rule = ruleSet.aggregates.first {
+        try gateway.check(channels: settings.feed.channels)
+        if settings.feed.channels != nil, let rule = ruleSet.aggregates.first {
             throw RunError(
                 .badConfiguration,
                 "the rule '\(rule.name)' counts the documents of the whole database: leave --channels out, or run it "

@@ -16,16 +16,34 @@ package struct BotSettings: Sendable {
         case sequence(SequenceID)
     }
 
+    /// Which changes the bot reads, and how.
+    package struct Feed: Sendable {
+        /// Where to start if there is no checkpoint. Nil: the beginning.
+        package var since: Start?
+        /// How a daemon waits for changes.
+        package var following = FeedReader.Following.longpoll
+        /// Only these channels of a Sync Gateway. Nil: all that the user may see.
+        package var channels: [String]?
+    }
+
+    /// How the bot takes part in a fleet, if its state is in an engine.
+    package struct Membership: Sendable {
+        /// Nil: one process of a fleet is active, and the others are on standby.
+        package var sharing: Sharing?
+        /// The log of those that share the work, if it is not in the engine: for tests.
+        package var workLog: (any WorkLog)?
+        /// Whether the times of rules are the engine's, and not those of ``Delivery/Settings/now``.
+        package var takesEngineTime = true
+        /// How long to wait for tables that vanished during the run, before they are recreated: an operator may be
+        /// restoring a dump.
+        package var lossDelay: Duration = .seconds(30)
+    }
+
     /// Ends once the changes that the feed holds at the start are processed (`--once`).
     package var isOneShot = false
-    /// Where to start if there is no checkpoint. Nil: the beginning.
-    package var since: Start?
     /// The bot's name: part of the id of its `_local` document.
     package var name = "changebot"
-    /// How a daemon waits for changes.
-    package var following = FeedReader.Following.longpoll
-    /// Only these channels of a Sync Gateway. Nil: all that the user may see.
-    package var channels: [String]?
+    package var feed = Feed()
     /// The guard against loops. Nil: none.
     package var effectLimits: EffectLimits? = EffectLimits()
     /// What to do when the database was reset or restored. Nil: start again, unless the rules have effects outside the
@@ -37,31 +55,35 @@ package struct BotSettings: Sendable {
     /// The options with which `changebot fix` applies the rules to the same database, for the log. Nil: it is not
     /// advised.
     package var fixOptions: String?
-    /// Applies rules that are new or changed to all documents, while the run goes on
-    /// (`--catch-up-changed-rules`). Gets the rules' names and the timers for their times, and returns whether it has come
-    /// to its end. A one-shot run waits for it, and ends with what it throws; a daemon goes on. Nil: rules are for changes
-    /// from now on.
-    package var catchUp: (@Sendable ([String], DocumentTimers?) async throws -> Bool)?
-    /// Rules that run over all documents at certain times.
-    package var schedules: [ScheduledRules] = []
-    /// Applies scheduled rules to all documents, while the run goes on. Gets them, the time at which the pass began, and
-    /// the time for which it runs, both in seconds since 1970, and returns whether it has come to its end. Throws in a
-    /// one-shot run only. Nil: they do not run.
-    package var pass: (@Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool)?
-    /// Nil: one process of a fleet is active, and the others are on standby.
-    package var sharing: Sharing?
-    /// The log of those that share the work, if it is not in the engine: for tests.
-    package var workLog: (any WorkLog)?
-    /// Whether the times of rules are the engine's, if there is one, and not those of ``Delivery/Settings/now``.
-    package var takesEngineTime = true
-    /// How long a process of a fleet waits for tables that vanished while it ran, before it recreates them: an operator may be
-    /// restoring a dump.
-    package var engineLossDelay: Duration = .seconds(30)
+    /// Nil: rules are applied to changes only.
+    package var passes: PassSettings?
+    package var fleet = Membership()
     /// ``Bot`` sets the pauses itself.
     package var delivery = Delivery.Settings()
 
     /// A daemon that starts at the beginning.
     package init() {}
+
+    /// The rules that run over all documents at certain times.
+    var schedules: [ScheduledRules] { passes?.rules.scheduled ?? [] }
+    /// Whether new and changed rules are applied to all documents.
+    var catchesUp: Bool { passes?.catchesUp == true && !delivery.isDryRun }
+}
+
+/// How a bot applies rules to all documents while it runs.
+package struct PassSettings: Sendable {
+    /// The files of the bot's rules. Those with `every` run at their times.
+    let rules: RuleFileSet
+    /// The state of all passes, apart from the bot's.
+    let state: StatePlace
+    /// The options by which commands find that state. Nil: none can.
+    let stateOptions: String?
+    /// Whether new and changed rules are applied, too (`--catch-up-changed-rules`).
+    let catchesUp: Bool
+
+    package init(rules: RuleFileSet, state: StatePlace, stateOptions: String?, catchesUp: Bool) {
+        (self.rules, self.state, self.stateOptions, self.catchesUp) = (rules, state, stateOptions, catchesUp)
+    }
 }
 
 /// What to do when the database was reset or restored (`--on-reset`).

@@ -18,6 +18,8 @@ package actor RunReport {
     private var fleet: FleetWatch?
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
+    /// How many documents became dead letters in passes over all documents, which count apart from the run.
+    package private(set) var deadLettersOfPasses = 0
 
     /// The run's duration counts from here.
     package init() {}
@@ -58,6 +60,8 @@ package actor RunReport {
     func expect(documents: Int?) { expectedDocuments = documents }
 
     func noteContactRetry() { contactRetries += 1 }
+
+    func notePass(deadLetters: Int) { deadLettersOfPasses += deadLetters }
 
     /// Whether a delivery of this run has begun.
     var hasDelivered: Bool { delivery != nil }

@@ -158,6 +158,19 @@ struct BotTestBed {
         return await report.counters()
     }
 
+    /// Passes over all documents, beside the feed of a bot with these rule files.
+    func passes(_ files: [String], catchesUp: Bool = false) throws -> PassSettings {
+        let paths = files.indices.map { "\(directory)/passes-\($0).yaml" }
+        for (path, text) in zip(paths, files) { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+        let folder = directory + "/fix"
+        let catalogue = StateCatalogue(
+            directory: folder, name: "fix-bot", engine: try TestEngine.instead(of: folder))
+        return PassSettings(
+            rules: try RuleFileSet.load(paths: paths),
+            state: StatePlace(catalogue, address: url.description, ruleSetHash: "", purpose: .run),
+            stateOptions: nil, catchesUp: catchesUp)
+    }
+
     /// What a full pass would do, one line for each document.
     func preview(_ ruleSet: RuleSet, state: String = "fix") async throws -> [String] {
         let shown = Locked<[String]>([])

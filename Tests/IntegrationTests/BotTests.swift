@@ -27,7 +27,7 @@ import Testing
             #expect(try await bed.phone.attachment("image", of: "L1") == nil)
 
             #expect(try await bed.runOnce().written == 0)
-            let anew = try await bed.runOnce(state: "another") { $0.since = .beginning }
+            let anew = try await bed.runOnce(state: "another") { $0.feed.since = .beginning }
             #expect(anew.written == 0)
             #expect(anew.changes >= 5)
         }
@@ -79,7 +79,7 @@ import Testing
             try await bed.load([task("t1", "apple")])
             #expect(try await bed.runOnce(rules).written == 1)
             // Where the first run ended may be behind its own write, so a new state would begin there.
-            let again = try await bed.runOnce(rules, state: "another") { $0.since = .beginning }
+            let again = try await bed.runOnce(rules, state: "another") { $0.feed.since = .beginning }
             #expect(again.written == 0)
             #expect(again.unchanged == 1)
         }
@@ -214,7 +214,7 @@ import Testing
     @Test func sinceNowSkipsEarlierChanges() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([task("t1", "apple")])
-            let counters = try await bed.runOnce { $0.since = .now }
+            let counters = try await bed.runOnce { $0.feed.since = .now }
             #expect(counters.written == 0)
         }
     }

@@ -77,7 +77,7 @@ import Testing
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
             try await bed.runOnce(rules, state: "old")
-            let counters = try await bed.runOnce(rules, state: "new") { $0.since = .beginning }
+            let counters = try await bed.runOnce(rules, state: "new") { $0.feed.since = .beginning }
             #expect(counters.changes >= 1)
         }
     }

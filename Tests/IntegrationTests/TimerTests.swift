@@ -21,7 +21,7 @@ final class SetClock: Sendable {
 
     func set(_ settings: inout BotSettings) {
         settings.delivery.now = { self.now }
-        settings.takesEngineTime = false
+        settings.fleet.takesEngineTime = false
         settings.delivery.intervals.longestSleep = .milliseconds(5)
     }
 }
@@ -335,21 +335,11 @@ final class SetClock: Sendable {
             try await bed.load([task("t1", due: clock.now + 10), task("t2", due: clock.now - 10)])
             try await bed.runOnce(none, configure: clock.set)
             let rules = try bed.rules(Self.reminders)
-            let catchUp: (inout BotSettings) -> Void = { settings in
+            let passes = try bed.passes([Self.reminders], catchesUp: true)
+            try await bed.runOnce(rules) { settings in
                 clock.set(&settings)
-                let delivery = settings.delivery
-                settings.catchUp = { _, timers in
-                    let fixer = Fixer(
-                        gateway: Gateway(bed.url, settings: bed.settings), ruleSet: rules,
-                        state: StatePlace(
-                            StateCatalogue(directory: bed.directory + "/pass", name: "fix-bot"),
-                            address: bed.url.description, ruleSetHash: rules.hash, purpose: .run),
-                        settings: delivery, timers: timers, report: RunReport(), logger: BotTestBed.logger)
-                    try await fixer.run()
-                    return true
-                }
+                settings.passes = passes
             }
-            try await bed.runOnce(rules, configure: catchUp)
             #expect(try await reminders(bed, "t2") == 1)
             #expect(try waiting(bed, rules).map(\.id) == ["t1"])
             // The bot knows what the pass has fired.

@@ -13,8 +13,8 @@ internal import ServiceLifecycle
 /// A pass that was killed is begun again.
 struct PassDuty: Duty {
     let schedules: [ScheduledRules]
-    /// See ``BotSettings/pass``.
-    let pass: @Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool
+    /// ``PassRunner/run(_:)``.
+    let runPass: @Sendable (PassRunner.Pass) async throws -> Bool
     let ledger: Ledger
     /// Seconds since 1970.
     let now: @Sendable () -> Int
@@ -25,11 +25,10 @@ struct PassDuty: Duty {
     let woken = Signal()
 
     init(
-        _ schedules: [ScheduledRules],
-        _ pass: @escaping @Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool,
+        _ schedules: [ScheduledRules], _ runPass: @escaping @Sendable (PassRunner.Pass) async throws -> Bool,
         _ ledger: Ledger, _ settings: BotSettings, _ logger: Logger
     ) {
-        (self.schedules, self.pass, self.ledger, self.logger) = (schedules, pass, ledger, logger)
+        (self.schedules, self.runPass, self.ledger, self.logger) = (schedules, runPass, ledger, logger)
         now = settings.delivery.now
         longestSleep = settings.delivery.intervals.longestSleep
         isOneShot = settings.isOneShot
@@ -64,7 +63,7 @@ struct PassDuty: Duty {
         let (rules, begun, done, time) = times.begin(index, now: now)
         try await ledger.note(rules, begun: begun, done: done)
         CrashPoint.passBegun.pass()
-        if try await pass(rules, begun, time) {
+        if try await runPass(.scheduled(rules, began: begun, time: time)) {
             times.end(index, began: now)
             CrashPoint.passDone.pass()
             try await ledger.note(rules, begun: nil, done: now)
@@ -78,18 +77,27 @@ struct PassDuty: Duty {
 }
 
 /// Applies new and changed rules to all documents once, beside the feed.
+///
+/// Killed in between, the next run begins it again, because the state still knows the rules as they were.
 struct CatchUpDuty: Duty {
-    /// Returns once it has come to its end.
-    let catchUp: @Sendable () async throws -> Void
+    let changed: [String]
+    let runner: PassRunner
+    let delivery: Delivery
+    /// All rules.
+    let ruleSet: RuleSet
     let woken = Signal()
     private var isDone = false
 
-    init(_ catchUp: @escaping @Sendable () async throws -> Void) { self.catchUp = catchUp }
+    init(_ changed: [String], _ runner: PassRunner, _ delivery: Delivery, _ ruleSet: RuleSet) {
+        (self.changed, self.runner, self.delivery, self.ruleSet) = (changed, runner, delivery, ruleSet)
+    }
 
     mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
         guard occasion == .besideFeed, !isDone else { return DutyLook() }
         isDone = true
-        try await catchUp()
+        if try await runner.run(.changed(changed, delivery.timers)) {
+            try await delivery.ledger.note(rules: ruleSet.fingerprints, missed: [])
+        }
         return DutyLook()
     }
 }

@@ -115,7 +115,7 @@ struct ConfigCheckCommand: AsyncParsableCommand {
             throw CommandError(.usage, "no configuration file given: add --config FILE")
         }
         for bot in try RunPlan(command, file).bots {
-            if let file = try bot.job.checkAccess(), file.isExposed {
+            if let file = try bot.job.connection.checkAccess(), file.isExposed {
                 try notes.note("\(file.path): every user of this machine can read this file with a \(file.what)")
             }
             try notes.note("\(bot.name): \(bot.rules.ruleSet.count.counted("rule")), \(bot.job.place.address)")

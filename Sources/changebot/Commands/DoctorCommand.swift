@@ -103,8 +103,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if bots.count > 1 {
             // It has the same options as 'run'.
             var command = try RunCommand.parse([])
-            (command.gateway, command.state, command.channels) = (gateway, state, channels)
-            (command.role, command.partitions) = (role, partitions)
+            (command.gateway, command.state, command.feed.channels) = (gateway, state, channels)
             command.job.rules = rules
             try command.refuseOptionsOfOneBot(file, bots, variables)
         }

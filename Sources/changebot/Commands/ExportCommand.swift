@@ -103,9 +103,7 @@ struct ExportCommand: AsyncParsableCommand {
             options: common, environment: environment, logger: logger,
             progress: try common.progress(environment, log))
         try await job.run(report, limit: settings.errorLimit) { service in
-            try await GatewayConnection.with(
-                choice, for: .existing, access: access, environment: environment, logger: logger
-            ) { gateway in
+            try await GatewayConnection(choice, for: .existing, access, environment, logger).with { gateway in
                 try await service(
                     Exporter(gateway: gateway, settings: settings, place: place, report: report, logger: logger))
             }

@@ -7,7 +7,7 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-struct FixCommand: AsyncParsableCommand {
+struct FixCommand: AsyncParsableCommand, RuleCommand {
     static let configuration = CommandConfiguration(
         commandName: "fix",
         abstract: "Apply rules to every document of a keyspace, once.",
@@ -49,7 +49,7 @@ struct FixCommand: AsyncParsableCommand {
         guard try now == nil || environment.isOn(job.dryRun, "dry-run") else {
             throw CommandError(.usage, "--now requires --dry-run; without it, leave --now out")
         }
-        var plan = try OneShotPlan(environment, namePrefix: "fix-", gateway, access, state, job, common, log)
+        var plan = try JobPlan(self, environment, try log.logger(environment), namePrefix: "fix-")
         plan.settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         try setTime(of: &plan.settings, environment)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
@@ -58,13 +58,13 @@ struct FixCommand: AsyncParsableCommand {
         let ruleSet = try plan.rules.ruleSet(only: environment.values(rule, "rule"), filter: filter)
         var job = plan.job(ruleSet)
         job.progress = try progress(environment, plan.settings)
-        let (name, logger) = (plan.name, plan.logger)
-        try await job.run { parts in
-            Fixer(
-                gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
-                settings: parts.settings, report: parts.report, logger: parts.logger)
+        try await job.run { [name = plan.name] parts in
+            try await Fixer(
+                gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name, settings: parts.settings,
+                report: parts.report, logger: parts.logger
+            ).run()
         } whenDone: { counters in
-            guard logger.logLevel <= .info else { return }
+            guard job.connection.logger.logLevel <= .info else { return }
             let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: job.settings.preview != nil)
             totals.report()
         }

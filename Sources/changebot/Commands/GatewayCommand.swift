@@ -94,7 +94,9 @@ struct GatewayCommand: AsyncParsableCommand {
         }
         if let file = faults ?? environment["faults"] { configuration.faults = try Self.faults(file) }
         let service = EmbeddedGatewayService(gateway: EmbeddedGateway(configuration), logger: logger)
-        try await StoppableService.run(service, grace: grace?.duration ?? StoppableService.defaultGrace, logger: logger)
+        try await StoppableService.run(grace: grace?.duration ?? StoppableService.defaultGrace, logger: logger) {
+            try await service.run()
+        }
     }
 
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it is not valid.
@@ -128,7 +130,7 @@ struct GatewayCommand: AsyncParsableCommand {
 }
 
 /// Serves until it is asked to stop. Prints a line on stdout once it is ready, because scripts wait for it.
-private struct EmbeddedGatewayService: Service {
+private struct EmbeddedGatewayService {
     let gateway: EmbeddedGateway
     let logger: Logger
 

@@ -115,8 +115,7 @@ struct ReplicateCommand: AsyncParsableCommand {
     private func connect(
         _ end: Endpoint, for use: EmbeddedFileUse, _ logger: Logger, _ body: (Gateway) async throws -> Void
     ) async throws {
-        try await GatewayConnection.with(
-            end.choice, for: use, access: access, environment: end.environment, logger: logger, body)
+        try await GatewayConnection(end.choice, for: use, access, end.environment, logger).with(body)
     }
 
     /// - Throws: ``CommandError`` with 64 if both ends are the same or an output is an input, with 66 if a source file is

@@ -51,9 +51,7 @@ struct ResolveCommand: AsyncParsableCommand {
         let job = TransferJob(
             options: common, environment: environment, logger: logger, progress: try progress(environment, settings))
         try await job.run(report, limit: settings.errorLimit) { service in
-            try await GatewayConnection.with(
-                choice, for: .resolving, access: access, environment: environment, logger: logger
-            ) { gateway in
+            try await GatewayConnection(choice, for: .resolving, access, environment, logger).with { gateway in
                 try await service(
                     Resolver(gateway: gateway, settings: settings, report: report, logger: logger) { line in
                         try Console.write(line)

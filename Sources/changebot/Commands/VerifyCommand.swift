@@ -65,15 +65,15 @@ struct VerifyCommand: AsyncParsableCommand {
         let findings = PrintedFindings(limit: limit)
         let verification = Verification(verifier: verifier, findings: findings) { [access] in
             guard let choice else { return }
-            try await GatewayConnection.with(
-                choice, for: .existing, access: access, environment: environment, logger: logger
-            ) { gateway in
+            try await GatewayConnection(choice, for: .existing, access, environment, logger).with { gateway in
                 try await GatewayComparison(
                     export, gateway: gateway, comparesRevisions: revisions, retries: retries, logger: logger
                 ).compare(findings.print)
             }
         }
-        try await StoppableService.run(verification, grace: StoppableService.defaultGrace, logger: logger)
+        try await StoppableService.run(grace: StoppableService.defaultGrace, logger: logger) {
+            try await verification.run()
+        }
         if findings.unprinted > 0 {
             logger.warning(
                 "not all findings are printed; see --limit",

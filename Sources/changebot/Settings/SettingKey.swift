@@ -69,7 +69,7 @@ struct SettingKey: Sendable {
         SettingKey("dialect", .bot),
         // The copy of the checkpoint in the database, if there is one: known only when the run starts.
         SettingKey("since", .bot),
-        SettingKey("feed", .bot, fallback: BotSettings().following.rawValue),
+        SettingKey("feed", .bot, fallback: BotSettings().feed.following.rawValue),
         SettingKey("channels", .bot, .list),
         // Depends on the rules.
         SettingKey("on_reset", .bot),

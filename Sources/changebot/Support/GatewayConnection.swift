@@ -4,15 +4,40 @@ internal import GatewayClient
 internal import Logging
 
 /// A gateway that is connected while a command runs. An embedded gateway runs as long.
-enum GatewayConnection {
-    static func with(
-        _ choice: GatewayChoice, for use: EmbeddedFileUse, access: AccessOptions, environment: Environment,
-        logger: Logger, observer: (@Sendable (RequestRecord) -> Void)? = nil, _ body: (Gateway) async throws -> Void
+struct GatewayConnection: Sendable {
+    let choice: GatewayChoice
+    let environment: Environment
+    let logger: Logger
+    private let use: EmbeddedFileUse
+    private let access: AccessOptions
+
+    init(
+        _ choice: GatewayChoice, for use: EmbeddedFileUse, _ access: AccessOptions, _ environment: Environment,
+        _ logger: Logger
+    ) {
+        (self.choice, self.use, self.access, self.environment, self.logger) = (choice, use, access, environment, logger)
+    }
+
+    /// Checks the settings for login and TLS, and reads the files that they name.
+    ///
+    /// - Returns: The file with the secret; nil if there is none.
+    /// - Throws: ``CommandError``.
+    func checkAccess() throws(CommandError) -> SecretFile? {
+        guard case .remote(let url) = choice else { return nil }
+        _ = try access.settings(for: url, environment)
+        return try Credentials(environment).file
+    }
+
+    /// Calls `body` with the gateway.
+    ///
+    /// - Parameter observer: Told of each request.
+    func with(
+        observer: (@Sendable (RequestRecord) -> Void)? = nil, _ body: (Gateway) async throws -> Void
     ) async throws {
         switch choice {
         case .remote(let url):
             var settings = try access.settings(for: url, environment)
-            settings.requestObserver = requestObserver(logger, observer)
+            settings.requestObserver = requestObserver(and: observer)
             if settings.isInsecure {
                 logger.warning(
                     "TLS certificates are not verified: anyone on the network path can read and write as this user; replace --insecure by --ca-file FILE"
@@ -23,7 +48,7 @@ enum GatewayConnection {
                     "every user of this machine can read this file with a \(file.what): run chmod o-r FILE",
                     metadata: [LogKey.file: "\(file.path)"])
             }
-            do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunError
+            do { try await Self.using(Gateway(url, settings: settings), body) } catch let failure as RunError
                 where failure.code == .notAllowed && settings.credentials == nil
                 // A command may talk to two gateways.
                 && failure.description.contains("\(url)")
@@ -40,18 +65,18 @@ enum GatewayConnection {
                 logger.notice("embedded gateway", metadata: [LogKey.url: "\(address.url)"])
                 if let file { try use.checkCollections(of: embedded, file, logger) }
                 var settings = GatewaySettings()
-                settings.requestObserver = requestObserver(logger, observer)
+                settings.requestObserver = requestObserver(and: observer)
                 settings.keepsExpiry = try access.keepsExpiry(environment)
-                try await using(Gateway(try GatewayURL(address.url), settings: settings), body)
+                try await Self.using(Gateway(try GatewayURL(address.url), settings: settings), body)
             }
         }
     }
 
     /// Logs requests, and reports them to `other`. Nil: no observer.
-    private static func requestObserver(
-        _ logger: Logger, _ other: (@Sendable (RequestRecord) -> Void)?
+    private func requestObserver(
+        and other: (@Sendable (RequestRecord) -> Void)?
     ) -> (@Sendable (RequestRecord) -> Void)? {
-        guard let log = requestLog(logger) else { return other }
+        guard let log = requestLog else { return other }
         guard let other else { return log }
         return { record in
             log(record)
@@ -60,9 +85,9 @@ enum GatewayConnection {
     }
 
     /// Logs each request at the level `debug`; nil at higher levels.
-    private static func requestLog(_ logger: Logger) -> (@Sendable (RequestRecord) -> Void)? {
+    private var requestLog: (@Sendable (RequestRecord) -> Void)? {
         guard logger.logLevel <= .debug else { return nil }
-        return { record in
+        return { [logger] record in
             var metadata: Logger.Metadata = [
                 "method": "\(record.method)", "path": "\(record.target)", "seconds": "\(record.duration.seconds)",
                 "bytes_out": "\(record.sent)", "bytes_in": "\(record.received)",

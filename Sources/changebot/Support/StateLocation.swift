@@ -7,7 +7,7 @@ internal import Transfer
 
 /// Where a run keeps its state, and the address of its database.
 struct StateLocation {
-    let catalogue: StateCatalogue
+    private(set) var catalogue: StateCatalogue
     let address: String
     let isTemporary: Bool
     let reference: StateReference
@@ -27,6 +27,14 @@ struct StateLocation {
             isTemporary ? FileManager.default.temporaryDirectory.path + "/changebot-\(UUID().uuidString)" : directory
         catalogue = StateCatalogue(
             directory: directory, name: name, engine: isTemporary ? nil : engine?.with(fleet: name))
+    }
+
+    /// The same for a bot of another name.
+    func named(_ name: String) -> StateLocation {
+        var other = self
+        other.catalogue = StateCatalogue(
+            directory: catalogue.directory, name: name, engine: catalogue.engine?.with(fleet: name))
+        return other
     }
 
     /// - Throws: ``CommandError`` with 73 or 78 if the run needs a state and can't have one here.

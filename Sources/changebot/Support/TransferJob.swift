@@ -22,7 +22,7 @@ struct TransferJob {
         do {
             try await work { service in
                 try await ProgressLine.show(progress) {
-                    try await StoppableService.run(service, grace: grace, logger: logger)
+                    try await StoppableService.run(grace: grace, logger: logger) { try await service.run() }
                 } standing: { line in
                     let progress = report.progress
                     line.show(

@@ -316,7 +316,7 @@ import Testing
         try await BotTestBed.withTrouble { bed, _ in
             let rules = try bed.rules(Self.rules)
             let error = await #expect(throws: RunError.self) {
-                try await bed.runOnce(rules) { $0.channels = ["x"] }
+                try await bed.runOnce(rules) { $0.feed.channels = ["x"] }
             }
             #expect(error?.code == .badConfiguration)
         }

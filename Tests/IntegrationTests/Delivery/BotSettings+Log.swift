@@ -7,8 +7,8 @@ extension BotSettings {
     /// Reads the feed into a log in memory, and works on that.
     mutating func share(_ log: MemoryEngine) {
         let clock = SystemFleetClock()
-        sharing = Sharing(role: .auto, partitions: log.partitions)
-        workLog = MemoryWorkLog(
+        fleet.sharing = Sharing(role: .auto, partitions: log.partitions)
+        fleet.workLog = MemoryWorkLog(
             log, owner: UUID().uuidString, link: MemoryLink(clock: clock), clock: clock, poll: .milliseconds(5))
     }
 }

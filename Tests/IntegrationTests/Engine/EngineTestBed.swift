@@ -63,7 +63,7 @@ struct EngineTestBed {
     ) async throws {
         let bots = try members.map { number in
             try bot(rules, member: number) { settings in
-                settings.sharing = Sharing(role: .auto, partitions: partitions)
+                settings.fleet.sharing = Sharing(role: .auto, partitions: partitions)
                 configure(&settings)
             }
         }

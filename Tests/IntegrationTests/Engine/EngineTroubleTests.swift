@@ -22,8 +22,8 @@ import Testing
     ) async throws {
         let rules = try fleet.bed.rules(EngineTestBed.apples)
         let (bot, report) = try bot(fleet, rules, shares: shares) { settings in
-            settings.since = .now
-            settings.engineLossDelay = lossDelay
+            settings.feed.since = .now
+            settings.fleet.lossDelay = lossDelay
             settings.checkInterval = .milliseconds(500)
         }
         try await EngineTestBed.running([bot]) {
@@ -38,7 +38,7 @@ import Testing
         _ fleet: EngineTestBed, _ rules: RuleSet, shares: Bool, configure: (inout BotSettings) -> Void = { _ in }
     ) throws -> (bot: Bot, report: RunReport) {
         try fleet.bot(rules, member: 1) { settings in
-            if shares { settings.sharing = Sharing(role: .auto, partitions: 4) }
+            if shares { settings.fleet.sharing = Sharing(role: .auto, partitions: 4) }
             configure(&settings)
         }
     }
@@ -68,8 +68,8 @@ import Testing
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (bot, report) = try Self.bot(fleet, rules, shares: false) { settings in
-                settings.since = .now
-                settings.engineLossDelay = .zero
+                settings.feed.since = .now
+                settings.fleet.lossDelay = .zero
             }
             try await fleet.bot(rules, member: 2, once: true).bot.run()
             try await fleet.takeLeaseAway()

@@ -17,7 +17,7 @@ import Testing
     private static func shared(
         _ fleet: EngineTestBed, _ rules: RuleSet, member: Int
     ) throws -> (bot: Bot, report: RunReport) {
-        try fleet.bot(rules, member: member) { $0.sharing = Sharing(role: .auto, partitions: 8) }
+        try fleet.bot(rules, member: member) { $0.fleet.sharing = Sharing(role: .auto, partitions: 8) }
     }
 
     /// Returns once the fleet stands like this.

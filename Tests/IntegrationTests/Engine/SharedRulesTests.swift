@@ -68,7 +68,7 @@ import Testing
             let seed = random
             try await fleet.sharing(old, members: 1...1) { _ in
                 let (bot, report) = try fleet.bot(new, member: 2) { settings in
-                    settings.sharing = Sharing(role: .worker, partitions: 16)
+                    settings.fleet.sharing = Sharing(role: .worker, partitions: 16)
                 }
                 try await EngineTestBed.running([bot]) {
                     try await fleet.wait(until: .following, report)
@@ -137,7 +137,7 @@ import Testing
                 try await wait(until: model)
                 for (number, rules) in [(3, other), (4, rules)] {
                     let (bot, report) = try fleet.bot(rules, member: number) { settings in
-                        settings.sharing = Sharing(role: .worker, partitions: 16)
+                        settings.fleet.sharing = Sharing(role: .worker, partitions: 16)
                     }
                     let edits = random
                     try await EngineTestBed.running([bot]) {
@@ -232,27 +232,43 @@ import Testing
     @Test func scheduledPassRunsOnceInAFleet() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            let clock = SetClock()
-            let passes = Locked<[Int]>([])
-            let schedule = try #require(RuleSchedule(line: "0 0 * * *", zone: "UTC"))
+            // What a pass has written since it began, it passes over: at the real time, so that days that are over are used.
+            let clock = SetClock(Timestamp.secondsNow - 3 * 86_400)
+            let passes = try fleet.bed.passes([
+                EngineTestBed.apples,
+                """
+                version: 1
+                every: "0 0 * * *"
+                rules: [{ name: count, when: { type: basket }, then: [{ merge: { seen: { jq: $now } } }] }]
+                """,
+            ])
+            try await fleet.bed.load([("basket", #"{"_id":"basket","type":"basket"}"#)])
             try await fleet.sharing(
                 rules,
                 configure: { settings in
                     clock.set(&settings)
-                    settings.schedules = [ScheduledRules(schedule: schedule, names: ["apples"])]
-                    settings.pass = { _, _, time in
-                        passes.withLock { $0.append(time) }
-                        return true
-                    }
+                    settings.passes = passes
                 }
             ) { _ in
                 try await fleet.wait(until: 1, "SELECT count(*) FROM schedule")
                 for count in 1...2 {
                     clock.move(by: 86_400)
-                    while passes.withLock(\.count) < count { try await Task.sleep(for: Self.pause) }
+                    try await fleet.bed.wait(until: "basket") { $0["seen"]?.integer == clock.now }
+                    let pass = "SELECT count(*) FROM schedule WHERE begun IS NULL AND done >= \(clock.now)"
+                    try await fleet.wait(until: 1, pass)
+                    // A revision that no pass has written.
+                    let document = try #require(try await fleet.bed.phone.document("basket")?.root)
+                    let revision = try #require(document["_rev"]?.string)
+                    try await fleet.bed.load([
+                        (
+                            "basket",
+                            #"{"_id":"basket","_rev":"\#(revision)","type":"basket","edits":\#(count)}"#
+                        )
+                    ])
                 }
             }
-            #expect(passes.withLock(\.count) == 2)
+            let basket = try await fleet.bed.phone.document("basket")?.root
+            #expect(basket?["_rev"]?.string?.hasPrefix("5-") == true)
         }
     }
 

@@ -201,7 +201,7 @@ import Testing
             let fleet = EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("reset"))
             let rules = try bed.rules(EngineTestBed.apples)
             let (bot, report) = try fleet.bot(rules, member: 1) { settings in
-                settings.sharing = Sharing(role: .auto, partitions: 4)
+                settings.fleet.sharing = Sharing(role: .auto, partitions: 4)
                 settings.checkInterval = .seconds(3600)
             }
             let failure = await #expect(throws: RunError.self) {
@@ -227,7 +227,7 @@ import Testing
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let kinds = try (1...4).map { number in
                 try fleet.bot(rules, member: number) { settings in
-                    settings.sharing = number.isMultiple(of: 2) ? Sharing(role: .auto, partitions: 4) : nil
+                    settings.fleet.sharing = number.isMultiple(of: 2) ? Sharing(role: .auto, partitions: 4) : nil
                 }.bot
             }
             try await EngineTestBed.running(kinds) {
@@ -253,7 +253,7 @@ import Testing
             try await fleet.sharing(rules, members: 1...1, partitions: 16) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 let (bot, _) = try fleet.bot(rules, member: 2) { settings in
-                    settings.sharing = Sharing(role: .auto, partitions: 8)
+                    settings.fleet.sharing = Sharing(role: .auto, partitions: 8)
                 }
                 let error = await #expect(throws: StateError.self) { try await bot.run() }
                 #expect(error?.description.contains("16") == true, "\(String(describing: error))")

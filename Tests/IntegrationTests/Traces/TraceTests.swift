@@ -239,30 +239,25 @@ import Testing
     @Test func scheduledPass() async throws {
         try await TraceTestBed.with { bed in
             let clock = SetClock()
-            let schedule = try #require(RuleSchedule(line: "0 0 * * *", zone: "UTC"))
+            let other = yaml("  - { name: other, when: { type: other }, then: [{ merge: { n: 1 } }] }")
             let sweep = yaml("  - { name: sweep, when: { type: order }, then: [{ merge: { swept: { jq: $now } } }] }")
-            let passRules = try bed.traced.rules(sweep)
-            let traced = bed.traced
+            let passes = try bed.traced.passes([other, "every: \"0 0 * * *\"\n" + sweep])
             let configure = { @Sendable (settings: inout BotSettings) in
                 clock.set(&settings)
-                settings.schedules = [ScheduledRules(schedule: schedule, names: ["sweep"])]
-                settings.pass = { _, began, time in
-                    try await traced.fix(passRules, mode: .scheduledPass(began: began, time: time)) { settings in
-                        settings.capacity.writers = 1
-                        settings.now = { clock.now }
-                    }
-                    return true
+                settings.passes = passes
+            }
+            let rules = try await bed.start(other, configure: configure)
+            let run = {
+                try await bed.traced.runOnce(rules) { settings in
+                    TraceTestBed.steady(&settings)
+                    configure(&settings)
                 }
             }
-            let rules = try await bed.start(
-                yaml("  - { name: other, when: { type: other }, then: [{ merge: { n: 1 } }] }"), configure: configure)
-            // Its own state and mark are there.
-            try await bed.traced.fix(passRules)
+            // After a first pass, its own state and mark are there.
+            clock.move(by: 86_400)
+            _ = try await run()
             try await bed.direct.load([order])
-            try await bed.traced.runOnce(rules) { settings in
-                TraceTestBed.steady(&settings)
-                configure(&settings)
-            }
+            _ = try await run()
             clock.move(by: 86_400)
             try await bed.runOnce("the time of a pass has come", rules, fromStart: true, configure: configure)
             try GoldenFile(name: "scheduled-pass").expect(bed.trace.text)

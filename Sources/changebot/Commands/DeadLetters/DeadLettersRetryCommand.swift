@@ -5,7 +5,7 @@ internal import Delivery
 internal import Logging
 internal import Rules
 
-struct DeadLettersRetryCommand: AsyncParsableCommand {
+struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Retry dead letters: apply the rules to their documents as they are now.",
@@ -34,7 +34,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         guard selection.isEmpty || filter.isEmpty else {
             throw CommandError(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
-        let plan = try OneShotPlan(try config.environment(), gateway, access, state, job, common, log)
+        let environment = try config.environment()
+        let plan = try JobPlan(self, environment, try log.logger(environment))
         // The rules that the bot applies to changes; a pass over all documents applies those of files with `every`, too.
         let ruleSet = try plan.rules.ruleSet(isForChanges: !plan.name.hasPrefix("fix-"))
         try plan.place.catalogue.requireState()
@@ -43,10 +44,11 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let outcome = RetryOutcome()
         do {
             try await job.run { [selection, name = plan.name, options = plan.place.options] parts in
-                DeadLetterRetry(
+                try await DeadLetterRetry(
                     gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
                     choose: { try Self.choose(selection, filter, in: $0, found: options) },
-                    outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger)
+                    outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger
+                ).run()
             }
         } catch let failure as CommandError where failure.code == .incomplete && plan.settings.preview == nil {
             // Reported below.
@@ -65,8 +67,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     }
 
     /// - Throws: ``CommandError`` with 1 if some dead letters are left.
-    private func report(_ outcome: RetryOutcome, _ plan: OneShotPlan, isFiltered: Bool) throws(CommandError) {
-        let isVerbose = plan.logger.logLevel <= .info
+    private func report(_ outcome: RetryOutcome, _ plan: JobPlan, isFiltered: Bool) throws(CommandError) {
+        let isVerbose = plan.connection.logger.logLevel <= .info
         guard outcome.before > 0 else {
             if isVerbose { Console.complain(isFiltered ? "no dead letters match these filters" : "no dead letters") }
             return

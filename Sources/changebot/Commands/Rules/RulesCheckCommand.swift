@@ -73,9 +73,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
         try choice.requireFile()
         let contact = GatewayContact(settings: try environment.retries(retryFor: nil), logger: logger)
         var result = RelatedCostCheck.Result()
-        try await GatewayConnection.with(
-            choice, for: .existing, access: access, environment: environment, logger: logger
-        ) { gateway in
+        try await GatewayConnection(choice, for: .existing, access, environment, logger).with { gateway in
             result = try await RelatedCostCheck(gateway: gateway, contact: contact, makesIndexes: makeIndexes)
                 .check(set.relatedSelectors)
             guard !set.locatedWrites.isEmpty else { return }

@@ -2,17 +2,14 @@ internal import BotState
 internal import Bots
 internal import Delivery
 internal import DocumentFlow
-internal import FoundationEssentials
 internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import Monitoring
-internal import ServiceLifecycle
-internal import Transfer
 
-/// Runs the pipeline as a command, with state, gateway, summary and exit code.
+/// Applies rules as a command, with gateway, state, summary and exit code.
 struct Job: Sendable {
-    /// What a command needs to make its service.
+    /// What a command needs to do its work.
     struct Parts: Sendable {
         let gateway: Gateway
         let state: StatePlace
@@ -23,50 +20,38 @@ struct Job: Sendable {
         let monitored: MonitoredBot?
     }
 
-    let options: CommonJobOptions
-    let access: AccessOptions
-    let environment: Environment
-    let logger: Logger
+    /// The work itself.
+    typealias Work = @Sendable (Parts) async throws -> Void
+
+    let connection: GatewayConnection
+    let place: StateLocation
     /// Of the rules at the start.
     let ruleSetHash: String
-    let place: StateLocation
-    let choice: GatewayChoice
     let settings: Delivery.Settings
+    /// Where the summary is written. Nil: nowhere.
+    let summary: String?
     /// Whether the job ends by itself. Its exit code then reports dead letters.
     let isOneShot: Bool
+    /// How long it may take after a signal has asked it to stop. Nil: another service handles signals.
+    var grace: Duration?
     /// How progress is shown, for jobs that know their end. Default: not at all.
     var progress = ProgressPacing(.none)
-    /// Whether a missing file of an embedded gateway is made. Default: it is not.
-    var fileUse = EmbeddedFileUse.existing
     /// Whether another run may use the same state at the same time.
     var isBesideRun = false
     /// Publishes the run's status. Nil: no observer.
     var monitoring: RunMonitoring?
-    /// Whether the job runs inside a service that handles signals. Default: the job handles them itself.
-    var isPartOfService = false
 
     private var isDryRun: Bool { settings.preview != nil }
+    private var logger: Logger { connection.logger }
 
-    /// Checks the settings for login and TLS, and reads the files that they name.
-    ///
-    /// - Returns: The file with the secret; nil if there is none.
-    /// - Throws: ``CommandError``.
-    func checkAccess() throws(CommandError) -> SecretFile? {
-        guard case .remote(let url) = choice else { return nil }
-        _ = try access.settings(for: url, environment)
-        return try Credentials(environment).file
-    }
-
-    /// Runs the service that `make` returns, then writes the summary, even if the service fails.
+    /// Does the work, then writes the summary, even if the work fails.
     ///
     /// - Throws: ``CommandError``.
-    func run(
-        _ make: @Sendable (Parts) throws -> some Service, whenDone: (RunCounters) -> Void = { _ in }
-    ) async throws {
+    func run(_ work: @escaping Work, whenDone: (RunCounters) -> Void = { _ in }) async throws {
         let report = RunReport()
         var failure: CommandError?
         let isStopped = Locked(false)
-        do { try await work(report, isStopped, make) } catch { failure = CommandError(error) }
+        do { try await watched(report, isStopped, work) } catch { failure = CommandError(error) }
         let counters = await report.counters()
         let failures = failures(counters)
         // The limit is checked again: documents that were under way at the stop are finished by now.
@@ -78,10 +63,10 @@ struct Job: Sendable {
             whenDone(counters)
         }
         if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }
-        let code = (failure?.code ?? .done).rawValue
-        if let path = options.summaryPath(environment) {
-            let summary = await report.summary(exitCode: code, isDryRun: isDryRun)
-            failure = OutputFile.writeSummary(summary.json, to: path, after: failure)
+        if let summary {
+            let code = (failure?.code ?? .done).rawValue
+            let text = await report.summary(exitCode: code, isDryRun: isDryRun)
+            failure = OutputFile.writeSummary(text.json, to: summary, after: failure)
         }
         if let failure { throw failure }
     }
@@ -111,40 +96,34 @@ struct Job: Sendable {
     }
 
     /// - Parameter isStopped: Set once a signal has asked the job to stop.
-    private func work(
-        _ report: RunReport, _ isStopped: Locked<Bool>, _ make: @Sendable (Parts) throws -> some Service
-    ) async throws {
+    private func watched(_ report: RunReport, _ isStopped: Locked<Bool>, _ work: @escaping Work) async throws {
         defer { place.discardIfTemporary() }
         let state = try place.statePlace(ruleSetHash: ruleSetHash, for: purpose)
-        guard let monitoring else { return try await work(report, isStopped, make, state, nil) }
-        try await monitoring.whileWatching(report, outage: settings.retries.outage) { bot in
-            try await work(report, isStopped, make, state, bot)
+        let connect = { @Sendable (bot: MonitoredBot?) async throws in
+            let observer: (@Sendable (RequestRecord) -> Void)? = if let bot { { bot.note($0) } } else { nil }
+            try await connection.with(observer: observer) { gateway in
+                var settings = settings
+                settings.retries.observer = bot
+                settings.stateOptions = place.lastingOptions
+                let parts = Parts(
+                    gateway: gateway, state: state, settings: settings, report: report, logger: logger,
+                    monitored: bot)
+                try await stoppable(report, isStopped) { try await work(parts) }
+            }
         }
+        guard let monitoring else { return try await connect(nil) }
+        try await monitoring.whileWatching(report, outage: settings.retries.outage) { try await connect($0) }
     }
 
-    private func work(
-        _ report: RunReport, _ isStopped: Locked<Bool>, _ make: @Sendable (Parts) throws -> some Service,
-        _ state: StatePlace, _ bot: MonitoredBot?
+    private func stoppable(
+        _ report: RunReport, _ isStopped: Locked<Bool>, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
-        let observer: (@Sendable (RequestRecord) -> Void)? = if let bot { { bot.note($0) } } else { nil }
-        try await GatewayConnection.with(
-            choice, for: fileUse, access: access, environment: environment, logger: logger, observer: observer
-        ) { gateway in
-            var settings = settings
-            settings.retries.observer = bot
-            settings.stateOptions = place.lastingOptions
-            let parts = Parts(
-                gateway: gateway, state: state, settings: settings, report: report, logger: logger,
-                monitored: bot)
-            let service = try make(parts)
-            try await ProgressLine.show(progress) {
-                if isPartOfService { return try await service.run() }
-                try await StoppableService.run(
-                    service, grace: try options.grace(environment), logger: logger, isStopped: isStopped)
-            } standing: { line in
-                let counters = await report.counters()
-                line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.bytesIn)
-            }
+        guard let grace else { return try await work() }
+        try await ProgressLine.show(progress) {
+            try await StoppableService.run(grace: grace, logger: logger, isStopped: isStopped, work)
+        } standing: { line in
+            let counters = await report.counters()
+            line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.bytesIn)
         }
     }
 

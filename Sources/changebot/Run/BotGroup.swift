@@ -1,36 +1,23 @@
-internal import Bots
-internal import Delivery
 internal import DocumentFlow
 internal import Locking
 internal import Logging
 internal import Monitoring
-internal import Rules
 internal import ServiceLifecycle
 
 /// Runs the bots of a process, each by itself, and reloads rules and configuration when asked.
 ///
 /// Returns when all bots have ended. ``BotTable`` decides what happens to which.
-struct BotGroup: Service {
-    /// Reads rules and configuration.
-    struct Reader: Sendable {
-        /// - Throws: Why they are not valid.
-        let read: @Sendable () throws -> RunPlan
-        /// The files that are named, as far as that can be known if they are not valid.
-        let namedFiles: @Sendable () -> [String]
-    }
-
+struct BotGroup: Sendable {
+    /// Names what is read again at a reload.
+    private let command: RunCommand
     private let process: ProcessPlan
     /// Until they are started: what is kept here would keep old rules, and their jq programs, alive.
     private let first: Locked<RunPlan?>
-    private let reader: Reader
     private let reloads: ReloadRequests
 
     /// - Parameter reloads: Watches the files since before they were read.
-    init(_ plan: RunPlan, reader: Reader, reloads: ReloadRequests) {
-        process = plan.process
-        first = Locked(plan)
-        self.reader = reader
-        self.reloads = reloads
+    init(_ command: RunCommand, _ plan: RunPlan, _ reloads: ReloadRequests) {
+        (self.command, process, first, self.reloads) = (command, plan.process, Locked(plan), reloads)
     }
 
     private enum Event: Sendable {
@@ -42,7 +29,7 @@ struct BotGroup: Service {
 
     /// A bot that runs.
     private struct Running {
-        let rules: RuleSource
+        let host: BotHost
         let group: ServiceGroup
     }
 
@@ -118,7 +105,7 @@ struct BotGroup: Service {
             case .stop(let name): await course.running[name]?.group.triggerGracefulShutdown()
             case .replaceRules(let name):
                 guard let plan = course.plans.first(where: { $0.name == name }) else { continue }
-                course.running[name]?.rules.replace(by: plan.rules)
+                course.running[name]?.host.replaceRules(by: plan.rules)
             case .hide(let name): process.monitored.hide(name)
             case .report(let name):
                 guard let failure = course.failures[name] else { continue }
@@ -130,14 +117,13 @@ struct BotGroup: Service {
     }
 
     private func start(_ plan: BotPlan, _ tasks: inout ThrowingTaskGroup<Event, any Error>) -> Running {
-        let rules = RuleSource(plan.rules)
-        let service = BotService(job: plan.job, rules: rules, settings: plan.settings, passes: plan.passes)
-        let group = StoppableService.part(service, logger: process.logger)
+        let host = BotHost(plan)
+        let group = StoppableService.part(logger: process.logger) { try await host.run() }
         tasks.addTask { [name = plan.name] in
             do { try await group.run() } catch { return .ended(name, CommandError(error)) }
             return .ended(name, nil)
         }
-        return Running(rules: rules, group: group)
+        return Running(host: host, group: group)
     }
 
     // MARK: - Reloads
@@ -161,9 +147,11 @@ struct BotGroup: Service {
     /// - Returns: Whether they are valid.
     private func reload(_ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async -> Bool {
         // A file that is new there is watched since before it is read.
-        reloads.watch(reader.namedFiles(), keepingOthers: true)
+        reloads.watch(RunPlan.namedFiles(command), keepingOthers: true)
         let plan: RunPlan
-        do { plan = try reader.read() } catch {
+        do {
+            plan = try RunPlan(command, try command.config.file(Environment()), continuing: process)
+        } catch {
             let failure = CommandError(error)
             process.monitored.noteReload(failure: failure.description)
             for message in failure.messages {
@@ -207,21 +195,5 @@ extension BotTable.Action {
 extension BotPlan {
     fileprivate var entry: BotTable.Bot {
         BotTable.Bot(name: name, signature: signature, rulesHash: rules.fingerprint, file: embeddedFile)
-    }
-}
-
-/// One bot of the process, from its first contact to its summary.
-private struct BotService: Service {
-    let job: Job
-    let rules: RuleSource
-    let settings: BotSettings
-    let passes: PassPlan?
-
-    func run() async throws {
-        try await job.run { parts in
-            ReloadingBot(
-                parts: parts, rules: rules, settings: settings, options: job.place.lastingOptions,
-                findsRules: job.place.reference.knowsRules, passes: passes)
-        }
     }
 }

@@ -44,18 +44,12 @@ enum StatusServer {
 /// Shows a run while it lasts: on the status page, in a status file, to systemd, and with a line in the log every
 /// minute.
 struct RunMonitoring: Sendable {
-    let process: MonitoredProcess
-    /// Whether a server shows the bot and its metrics.
-    let isServed: Bool
-    /// Whether it shows what changed in documents.
-    let showsDocuments: Bool
+    let process: ProcessPlan
     let bot: BotDescription
     /// Whether it keeps its state on an engine.
     let isInFleet: Bool
     /// Nil: no status file is written.
     let statusDirectory: String?
-    /// Nil: the process is no service.
-    let notifier: ServiceNotifier?
     /// How long the bot may wait for changes without a sign of life.
     let longestFeed: Duration
     let logger: Logger
@@ -66,11 +60,11 @@ struct RunMonitoring: Sendable {
     func whileWatching(
         _ report: RunReport, outage: Outage, _ body: @Sendable (MonitoredBot) async throws -> Void
     ) async throws {
-        let pulse = notifier.map { _ in Pulse(longestFeed: longestFeed) }
+        let pulse = process.notifier.map { _ in Pulse(longestFeed: longestFeed) }
         let monitored = MonitoredBot(
-            bot, source: source(report, outage), registry: isServed ? process.registry : nil,
-            diff: showsDocuments ? Self.diff : nil, pulse: pulse)
-        process.show(monitored)
+            bot, source: source(report, outage), registry: process.http == nil ? nil : process.monitored.registry,
+            diff: process.http?.showsDocuments == true ? Self.diff : nil, pulse: pulse)
+        process.monitored.show(monitored)
         if let statusDirectory { StatusFile.removeOld(in: statusDirectory, named: bot.name) }
         let statusFile = statusDirectory.map { StatusFile(directory: $0, name: bot.name) }
         defer { statusFile?.remove() }
@@ -94,7 +88,7 @@ struct RunMonitoring: Sendable {
         while true {
             try await pulse.news.wait()
             await monitored.refresh()
-            notifier?.noteStarted(bot.name, of: process)
+            process.notifier?.noteStarted(bot.name, of: process.monitored)
         }
     }
 
@@ -139,7 +133,7 @@ struct RunMonitoring: Sendable {
         while true {
             let now = ContinuousClock.now
             await monitored.refresh(now: now)
-            notifier?.update(process)
+            process.notifier?.update(process.monitored)
             let isWritten = file?.write(monitored) ?? true
             if let message = log.message(monitored.facts, now: now) {
                 logger.info("\(message.text)", metadata: message.metadata)

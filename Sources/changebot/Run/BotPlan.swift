@@ -1,0 +1,132 @@
+internal import BotState
+internal import Bots
+internal import Delivery
+internal import DocumentFlow
+internal import Logging
+internal import Monitoring
+internal import Outside
+internal import Rules
+
+/// One bot, as `run` was told to run it.
+struct BotPlan: Sendable {
+    /// What it must be restarted for.
+    let signature: [String: [String]]
+    let settings: BotSettings
+    let rules: RuleVersion
+    let job: Job
+    /// Its name in the configuration file.
+    let title: String
+    /// What tells its state in an engine from others; nil without one.
+    let fleet: String?
+    /// Whether new and changed rules are applied to all documents (`--catch-up-changed-rules`).
+    let catchesUp: Bool
+
+    var name: String { settings.name }
+
+    /// The file of its embedded gateway; nil if it has none.
+    var embeddedFile: String? {
+        if case .embedded(_?) = job.connection.choice { job.place.address } else { nil }
+    }
+
+    /// - Parameters:
+    ///   - command: The options of `run`.
+    ///   - environment: Its variables, and the settings of the bot in the file.
+    ///   - process: What holds for all bots.
+    ///   - loaded: The rules that other bots have read already, by their paths.
+    ///   - signature: What it must be restarted for.
+    ///   - place: Where the bot stands in the configuration file; nil without one.
+    /// - Throws: ``CommandError``, `RuleFilesError`.
+    init(
+        _ command: RunCommand, _ environment: Environment, _ process: ProcessPlan,
+        _ loaded: inout [[String]: RuleFileSet], _ signature: [String: [String]], _ place: String?
+    ) throws {
+        let name = try command.state.botName(environment)
+        if let place { try command.requireGatewayAndRules(environment, place) }
+        var logger = process.logger
+        if signature["bots"] != nil { logger[metadataKey: "bot"] = "\(name)" }
+        let settings = try command.botSettings(environment, name, process)
+        let plan = try JobPlan(command, environment, logger, partOf: process) { [loaded] paths in
+            try loaded[paths] ?? RuleFileSet.load(paths: paths)
+        }
+        loaded[plan.paths] = plan.rules
+        rules = try RuleVersion(plan.rules, paths: plan.paths)
+        catchesUp = try environment.isOn(command.reload.catchUpChangedRules, "catch-up-changed-rules")
+        if settings.fleet.sharing != nil { try Sharing.check(catchesUp: catchesUp) }
+        // A reload that lacks a file leaves the bot as it is.
+        if plan.settings.preview == nil { try plan.rules.checkOutsideFiles(logger) }
+        fleet = try command.state.engine(environment)?.description
+        title = environment["name"] ?? name
+        var job = plan.job(rules.ruleSet, isOneShot: settings.isOneShot)
+        job.grace = nil
+        job.monitoring = RunMonitoring(
+            of: plan, rules.description, isInFleet: fleet != nil, settings.feed.following, process)
+        (self.signature, self.settings, self.job) = (signature, settings, job)
+    }
+}
+
+extension RunMonitoring {
+    fileprivate init(
+        of plan: JobPlan, _ rules: RuleSetDescription, isInFleet: Bool, _ following: FeedReader.Following,
+        _ process: ProcessPlan
+    ) {
+        let (place, isDryRun) = (plan.place, plan.settings.preview != nil)
+        self.init(
+            process: process,
+            bot: BotDescription(
+                name: plan.name, gateway: place.address, stateOptions: place.lastingOptions,
+                findsRules: place.reference.knowsRules, rules: rules),
+            isInFleet: isInFleet && !isDryRun && !process.isOneShot,
+            statusDirectory: place.isTemporary || isDryRun ? nil : place.catalogue.directory,
+            longestFeed: following.longestSilence, logger: plan.connection.logger)
+    }
+}
+
+// MARK: - Options
+
+extension RunCommand: RuleCommand {
+    /// All but how it delivers: see ``JobPlan/settings``.
+    fileprivate func botSettings(
+        _ environment: Environment, _ name: String, _ process: ProcessPlan
+    ) throws(CommandError) -> BotSettings {
+        var settings = BotSettings()
+        settings.isOneShot = process.isOneShot
+        settings.name = name
+        settings.feed = try feed.settings(environment)
+        settings.onReset = try environment.value(feed.onReset, "on-reset", parse: ResetPolicy.init(rawValue:))
+        let isDryRun = try environment.isOn(job.dryRun, "dry-run")
+        settings.fleet.sharing = try SharingOptions.sharing(
+            sharing.role, sharing.partitions, hasEngine: state.engineOptions.engine ?? environment["engine"] != nil,
+            environment, isDaemon: !process.isOneShot && !isDryRun)
+        return settings
+    }
+
+    /// - Throws: ``CommandError`` with 78 if the bot at `place` has no gateway or no rules.
+    fileprivate func requireGatewayAndRules(_ environment: Environment, _ place: String) throws(CommandError) {
+        if gateway.address == nil, environment["gateway"] == nil {
+            throw CommandError(
+                .badConfiguration, listing: ["\(place): the bot has no 'gateway'; write the URL of its keyspace"])
+        }
+        if job.rules.isEmpty, environment["rules"] == nil {
+            throw CommandError(
+                .badConfiguration, listing: ["\(place): the bot has no 'rules'; write the path of a file or a folder"])
+        }
+    }
+
+    /// Refuses options and variables that would apply to all bots of a file, although they are of one.
+    ///
+    /// - Throws: ``CommandError`` with 64.
+    func refuseOptionsOfOneBot(
+        _ file: ConfigurationFile, _ bots: [ConfigurationFile.Bot], _ variables: Environment
+    ) throws(CommandError) {
+        let flags: [(option: String, isGiven: Bool)] = [
+            ("gateway", gateway.address != nil), ("rules", !job.rules.isEmpty), ("name", state.name != nil),
+            ("summary", common.summary != nil), ("since", feed.since != nil), ("channels", feed.channels != nil),
+        ]
+        for (option, isGiven) in flags where isGiven || variables[option] != nil {
+            let name = isGiven ? "--\(option)" : Environment.variable(of: option)
+            throw CommandError(
+                .usage,
+                "\(name) would apply to all \(bots.count) bots of \(file.path): choose one with --bot, or leave it out")
+        }
+    }
+}

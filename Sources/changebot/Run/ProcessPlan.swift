@@ -1,0 +1,48 @@
+internal import Delivery
+internal import Logging
+internal import Monitoring
+
+/// What holds for all bots of a process, and can't change while it runs.
+struct ProcessPlan: Sendable {
+    let monitored: MonitoredProcess
+    /// Nil: the process is no service, or ends by itself.
+    let notifier: ServiceNotifier?
+    let http: HTTPOptions.Choice?
+    let memory: MemoryPool
+    let grace: Duration
+    let onBotFailure: BotFailurePolicy
+    let isOneShot: Bool
+    /// Whether changes of the files make the process reload them.
+    let watchesFiles: Bool
+    let logger: Logger
+    /// As they stood in the configuration file at the start, by the names of keys.
+    let settings: [String: ConfigurationFile.Setting]
+
+    /// - Parameter former: The plan of this process so far, if this is a reload.
+    /// - Throws: ``CommandError``.
+    init(
+        _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, _ notifier: ServiceNotifier?,
+        continuing former: ProcessPlan?
+    ) throws(CommandError) {
+        isOneShot = try environment.isOn(command.once, "once")
+        self.notifier = isOneShot ? nil : former?.notifier ?? notifier
+        logger = try command.log.logger(environment, isDaemon: !isOneShot)
+        http = try command.http.choice(environment)
+        grace = try command.common.grace(environment)
+        watchesFiles = try environment.isOn(command.reload.watch, "watch")
+        onBotFailure =
+            try environment.value(
+                command.reload.onBotFailure, "on-bot-failure", parse: BotFailurePolicy.init(rawValue:)) ?? .default
+        let memory = try command.job.memoryPool(environment)
+        self.memory = former?.memory ?? memory
+        monitored = former?.monitored ?? MonitoredProcess(version: Changebot.version)
+        settings = file?.processSettings ?? [:]
+    }
+}
+
+/// What to do with the other bots of a process when one fails (`--on-bot-failure`).
+enum BotFailurePolicy: String, CaseIterable {
+    case `continue`, stop
+
+    static let `default` = BotFailurePolicy.continue
+}

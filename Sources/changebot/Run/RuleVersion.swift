@@ -1,0 +1,37 @@
+internal import Encodings
+internal import Monitoring
+internal import Rules
+
+/// Rules that were read together.
+struct RuleVersion: Sendable {
+    let source: RuleFileSet
+    /// The rules for changes.
+    let ruleSet: RuleSet
+    /// As given.
+    let paths: [String]
+    /// Different if anything about the rules is.
+    let fingerprint: String
+
+    /// - Throws: `RuleFilesError`.
+    init(_ source: RuleFileSet, paths: [String]) throws {
+        self.source = source
+        self.paths = paths
+        ruleSet = try source.ruleSet(isForChanges: true)
+        var parts = [ruleSet.hash]
+        for scheduled in source.scheduled {
+            parts += [scheduled.schedule.line, scheduled.schedule.zone, try source.ruleSet(only: scheduled.names).hash]
+        }
+        fingerprint = parts.joined(separator: " ")
+    }
+
+    var description: RuleSetDescription {
+        RuleSetDescription(
+            hash: ruleSet.hash, names: ruleSet.names, paths: paths, absolutePaths: paths.map(\.absolutePath))
+    }
+
+    /// The options with which other commands read the same rules.
+    var options: String { "--rules \(paths.map(\.absolutePath.shellWord).joined(separator: " "))" }
+
+    /// The paths, and the files that the rules attach.
+    var files: [String] { paths + source.attached.files }
+}

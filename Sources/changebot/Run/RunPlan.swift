@@ -1,0 +1,100 @@
+internal import Rules
+
+/// What `run` was told to do: the process, and its bots.
+struct RunPlan: Sendable {
+    let process: ProcessPlan
+    /// At least one.
+    let bots: [BotPlan]
+    /// The configuration file, rule files and folders of them, and what rules attach.
+    let files: [String]
+    /// The keys of the whole process that the file has changed since the start, in order. They have no effect.
+    let changedProcessKeys: [String]
+
+    /// Reads all rules. Blocks.
+    ///
+    /// - Parameters:
+    ///   - written: The configuration file.
+    ///   - notifier: Tells systemd what the process does. Nil: no listener.
+    ///   - former: The plan of this process so far, if this is a reload.
+    /// - Throws: ``CommandError``, `RuleFilesError`.
+    init(
+        _ command: RunCommand, _ written: ConfigurationFile?, notifier: ServiceNotifier? = nil,
+        continuing former: ProcessPlan? = nil
+    ) throws {
+        let variables = Environment()
+        let file = former.map { written?.with(processSettings: $0.settings) } ?? written
+        changedProcessKeys = former.map { written?.processKeys(otherThan: $0.settings) ?? [] } ?? []
+        let bots = try file.map { try command.config.bots(of: $0, variables) } ?? []
+        if let file, bots.count > 1 { try command.refuseOptionsOfOneBot(file, bots, variables) }
+        let process = try ProcessPlan(
+            command, file.map { variables.with($0, bot: nil) } ?? variables, file, notifier, continuing: former)
+        self.process = process
+        // Bots with the same rules read them once.
+        var loaded: [[String]: RuleFileSet] = [:]
+        if let file {
+            self.bots = try bots.map { bot in
+                try BotPlan(
+                    command, variables.with(file, bot: bot), process, &loaded,
+                    Self.signature(bot, isOneOfSeveral: bots.count > 1), file.place(bot.position))
+            }
+        } else {
+            self.bots = [try BotPlan(command, variables, process, &loaded, [:], nil)]
+        }
+        files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
+        try checkApart()
+    }
+
+    /// Checks that no two bots share a file or a state in an engine.
+    ///
+    /// - Throws: ``CommandError`` with 64 or 78.
+    private func checkApart() throws(CommandError) {
+        var (ofFiles, ofFleets): ([String: String], [String: String]) = ([:], [:])
+        for bot in bots {
+            if let other = bot.embeddedFile.flatMap({ ofFiles.updateValue(bot.name, forKey: $0) }) {
+                throw CommandError(
+                    .badConfiguration,
+                    "the bots '\(other)' and '\(bot.name)' would open the same file of an embedded gateway: run 'changebot gateway --data FILE', and give both its URL"
+                )
+            }
+        }
+        try DistinctFiles.check(bots.map { ("summary of \($0.name)", $0.job.summary) })
+        for bot in bots {
+            if let other = bot.fleet.flatMap({ ofFleets.updateValue(bot.title, forKey: $0) }) {
+                throw CommandError(
+                    .badConfiguration,
+                    "the bots '\(other)' and '\(bot.title)' have the same fleet: give each its own 'fleet'")
+            }
+        }
+    }
+
+    /// What a bot must be restarted for, if it changes. Other rules are taken while it runs. Log lines name the bot if
+    /// it is one of several.
+    private static func signature(_ bot: ConfigurationFile.Bot, isOneOfSeveral: Bool) -> [String: [String]] {
+        var signature = bot.settings.filter { key, _ in
+            key != "rules" && SettingKey.named(key)?.scope == .bot
+        }.mapValues(\.texts)
+        if isOneOfSeveral { signature["bots"] = [] }
+        return signature
+    }
+}
+
+// MARK: - Files to watch
+
+extension RunPlan {
+    /// The configuration file and the paths of rules that are named, even if something in them is not valid. Blocks.
+    static func namedFiles(_ command: RunCommand) -> [String] {
+        ownFiles(command) + namedFiles(in: try? command.config.file(Environment()))
+    }
+
+    /// Those of them that options and variables name.
+    static func ownFiles(_ command: RunCommand) -> [String] {
+        let variables = Environment()
+        let path = command.config.config ?? variables["config"]
+        return (path.map { [$0] } ?? []) + (variables.values(command.job.rules, "rules") ?? [])
+    }
+
+    /// Those of them that the configuration file names.
+    static func namedFiles(in file: ConfigurationFile?) -> [String] {
+        file?.bots.flatMap { $0.settings["rules"]?.texts ?? [] } ?? []
+    }
+}

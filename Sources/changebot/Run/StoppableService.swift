@@ -1,0 +1,58 @@
+internal import Locking
+internal import Logging
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// Runs work until it ends or a signal asks it to stop.
+enum StoppableService {
+    /// What is run.
+    typealias Work = @Sendable () async throws -> Void
+
+    /// How long work that is asked to stop may take, unless an option says otherwise.
+    static let defaultGrace: Duration = .seconds(30)
+
+    /// SIGTERM and SIGINT start a graceful shutdown. After `grace`, the work is cancelled; a second signal exits at once.
+    ///
+    /// - Parameter isStopped: Set once a signal has asked the work to stop.
+    /// - Throws: What the work throws.
+    static func run(
+        grace: Duration, logger: Logger, isStopped: Locked<Bool> = Locked(false), _ work: @escaping Work
+    ) async throws {
+        var configuration = configuration(signals: [.sigterm, .sigint], logger) {
+            // The group's handlers of signals are set.
+            let secondSignal = await SecondSignal()
+            defer { withExtendedLifetime(secondSignal) {} }
+            EarlySignal.deliver()
+            try await withGracefulShutdownHandler(operation: work) { isStopped.withLock { $0 = true } }
+        }
+        configuration.maximumGracefulShutdownDuration = grace
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// A group that runs work inside another group, so that it can be stopped alone. It is also stopped with the outer
+    /// one.
+    static func part(logger: Logger, _ work: @escaping Work) -> ServiceGroup {
+        ServiceGroup(configuration: configuration(signals: [], logger, work))
+    }
+
+    private static func configuration(
+        signals: [UnixSignal], _ logger: Logger, _ work: @escaping Work
+    ) -> ServiceGroupConfiguration {
+        // Hides the group's own messages about starting and stopping.
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        return ServiceGroupConfiguration(
+            services: [
+                .init(
+                    service: Body(work: work), successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .cancelGroup)
+            ],
+            gracefulShutdownSignals: signals, logger: logger)
+    }
+
+    private struct Body: Service {
+        let work: Work
+
+        func run() async throws { try await work() }
+    }
+}

@@ -1,0 +1,125 @@
+internal import ArgumentParser
+internal import Bots
+internal import DocumentFlow
+internal import Fleet
+
+/// The options of `run` about the changes that it reads.
+struct FeedOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: the copy of the checkpoint in the database, if rules and channels are the same, else 0.",
+            valueName: "seq"), transform: StartArgument.parse)
+    var since: StartArgument?
+
+    @Option(help: "How to wait for changes. Default: longpoll.")
+    var feed: FeedReader.Following?
+
+    @Option(
+        help: ArgumentHelp("Only documents in these channels (Sync Gateway).", valueName: "a,b"),
+        transform: ChannelList.parse)
+    var channels: ChannelList?
+
+    @Option(
+        help:
+            "What to do when the database was reset or restored: restart (at the beginning of the feed) or stop (with exit code 78). Default: restart, but stop if rules have webhook or emit."
+    )
+    var onReset: ResetPolicy?
+
+    func settings(_ environment: Environment) throws(CommandError) -> BotSettings.Feed {
+        var settings = BotSettings().feed
+        settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
+        settings.following =
+            try environment.value(feed, "feed", parse: FeedReader.Following.init(rawValue:)) ?? settings.following
+        settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
+        return settings
+    }
+}
+
+/// The options of `run` about what happens while it runs.
+struct ReloadOptions: ParsableArguments {
+    @Flag(help: "Reload rules and configuration when their files change, as on SIGHUP.")
+    var watch = false
+
+    @Flag(help: "Also apply new and changed rules to all documents, while the run continues.")
+    var catchUpChangedRules = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With several bots, what to do when one fails: continue with the others, or stop them all. Default: continue."
+        ))
+    var onBotFailure: BotFailurePolicy?
+}
+
+/// The options of `run` about sharing work.
+struct SharingOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Default: one process of a fleet is active, and the others are on standby.",
+            valueName: "role"))
+    var role: FleetMember.Role?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --role, how many parts the documents fall into: the most processes that can work. Fixed with the first start. Default: 64.",
+            valueName: "number"))
+    var partitions: Int?
+
+    /// How a bot shares the work. Nil: it does not.
+    ///
+    /// - Throws: ``CommandError`` with 64 or 78.
+    static func sharing(
+        _ role: FleetMember.Role?, _ partitions: Int?, hasEngine: Bool, _ environment: Environment,
+        isDaemon: Bool = true
+    ) throws(CommandError) -> Sharing? {
+        let roleName = role == nil ? environment.naming("role") : "--role"
+        let number = try environment.value(partitions, "partitions", parse: { Int($0) })
+        guard let role = try environment.value(role, "role", parse: FleetMember.Role.init(rawValue:)) else {
+            guard number == nil else {
+                let name = partitions == nil ? environment.naming("partitions") : "--partitions"
+                throw environment.contradiction(
+                    ["partitions"],
+                    "\(name) is for members that share the work: add --role auto, or leave it out")
+            }
+            return nil
+        }
+        guard hasEngine else {
+            throw environment.contradiction(
+                ["role"],
+                "\(roleName) is for members that share a PostgreSQL: add --engine postgres://…, or leave it out")
+        }
+        guard isDaemon else {
+            throw environment.contradiction(
+                ["role"], "\(roleName) is for members that stay: leave --once and --dry-run out")
+        }
+        return try environment.checking("partitions", isFlag: partitions != nil) { () throws(CommandError) in
+            let number = number ?? Sharing.defaultPartitions
+            guard (1...1024).contains(number) else {
+                throw CommandError(.usage, "--partitions must be from 1 to 1024")
+            }
+            return Sharing(role: role, partitions: number)
+        }
+    }
+}
+
+extension FeedReader.Following: ExpressibleByArgument {}
+extension ResetPolicy: ExpressibleByArgument {}
+extension FleetMember.Role: ExpressibleByArgument {}
+extension BotFailurePolicy: ExpressibleByArgument {}
+
+/// The value of `--since`: where a run without a checkpoint starts.
+struct StartArgument: OptionValue {
+    static let expected = "0, now, or a sequence as the gateway prints it, such as 1234 or 7-g1AAAA"
+
+    let start: BotSettings.Start
+
+    init?(argument: String) {
+        switch argument {
+        case "0": start = .beginning
+        case "now": start = .now
+        default:
+            guard let sequence = SequenceArgument(argument: argument) else { return nil }
+            start = .sequence(sequence.sequence)
+        }
+    }
+}
