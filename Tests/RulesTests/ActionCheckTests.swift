@@ -48,6 +48,22 @@ import Testing
         ),
         ("when: {}, then: [put: {id: 'r.${_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
         ("when: {}, then: [put: {id: 'r.{_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
+        ("when: {}, then: [merge: {a: '. | keys'}]", "'. | keys' is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '.. | numbers'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '.a.b | length'}]", "is plain text, not a program"),
+        (#"when: {}, then: [merge: {a: '"\(.a)-\(.b)"'}]"#, "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '[.tags[]]'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '{total: .sum}'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '.first, .last'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: 'map(.price) | add'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: 'map(.price)'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '.tags[-1]'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '-.price'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '2 * .price'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: 'try .a catch null'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '$change[\"id\"]'}]", "is plain text, not a program"),
+        (#"when: {}, then: [merge: {a: '@uri "x/\(.a)"'}]"#, "is plain text, not a program"),
+        ("when: {}, then: [related: {selector: {a: .owner}, then: [delete: {}]}]", "'.owner' is plain text"),
         (#"when: {}, then: [put: {id: 'r.\(._id)', document: {}}]"#, #"such as { jq: '"text \(.member)"' }"#),
         ("when: {}, then: [merge: {jq: '{a: $ENV.HOME}'}]", "can't read the environment"),
         ("when: {}, if: 'env | has(\"A\")', then: []", "can't read the environment"),
@@ -60,10 +76,6 @@ import Testing
         ),
         ("when: {}, then: [put: {id: x, document: {type:task}}]", "write a space after the colon: type: task"),
         ("when: {}, then: [merge: {a: {jg: .b}}]", "'jg' is read as the name of a field; did you mean jq?"),
-        (
-            "when: {}, then: [merge: {a: {jq: .a, .b}}]",
-            "'.b' is read as a field beside 'jq'; put the whole program in quotes"
-        ),
         ("when: {}, then: [merge: {done: yes}]", "yes is a text here; write true for the boolean"),
     ])
     func warnsAboutRule(rule: String, message: String) throws {
@@ -76,14 +88,76 @@ import Testing
         #"when: {}, if: '.env == "now" and .input.halt != {now: 1}', then: []"#,
         "when: {}, if: '$now > .input # now halt', then: [merge: {price: $5}]",
         "when: {}, then: [merge: {a: {jq: $now}}, detach: now]",
-        "when: {}, then: [merge: {a: {jq: .a, n: 1}, b: {jq: x, c: null}}]",
         "when: {}, on: [change, delete], then: [merge: {a: 1}]",
         "when: {}, then: [merge: {done: 'yes', 'a:b': 1, a: null}]",
         "when: {}, then: [merge: {a: '.NET is fine', b: ..., c: '.5', d: '(see a + b)', e: 'a | b', f: '{name}', g: .}]",
         "when: {}, then: [merge: {a: '\"quoted\" + more', b: $5.00, c: '../a-b/c.png', h: '.a-b/c.png', d: '[x] + y', e: 'costs $.50'}]",
         "when: {}, on: [delete], then: [put: {id: x, document: {}}]",
+        "when: {}, then: [merge: {a: .gitignore, b: . . ., c: .tar.gz, d: .NET, e: .pdf, f: .bashrc, g: '.'}]",
+        "when: {}, then: [merge: {a: '[.pdf, .png]', b: '(.env)', c: '.pdf or .png', d: '... | more', e: 'a.b'}]",
+        "when: {}, then: [merge: {a: 'test (see .foo)', b: 'if .a', c: '5 - 3', d: '.well-known/x', e: '@jq', f: '..'}]",
+        "when: {}, then: [merge: {if: 'a = b', at: 'x = y', h: './run | less', i: '3.5 - 4.5', j: '.5 | .7'}]",
     ])
     func acceptsRule(rule: String) throws {
         #expect(try messages("name: a, " + rule) == [])
+    }
+
+    @Test(arguments: [
+        ("if: '.state = \"paid\"'", "'.state = \"paid\"'"), ("if: {jq: '.a = 1 and .b == 2'}", "'.a = 1 and .b == 2'"),
+        ("if: '(.a = 1)'", "'.a = 1'"), ("if: '.a == 1 and (.b = 2)'", "'.b = 2'"), ("if: '.a = 1 | not'", "'.a = 1'"),
+        ("if: 'if .a then .b = 1 else false end'", "'.b = 1'"), ("if: '.lines | any(.done = true)'", "'.done = true'"),
+        ("if: 'true', then: [merge: {x: {jq: 'if .a = 1 then 1 elif .b == 2 then 2 else 3 end'}}]", "'.a = 1'"),
+        ("if: 'true', then: [merge: {x: {jq: 'if .a == 1 then 1 elif .b |= 2 then 2 else 3 end'}}]", "'.b |= 2'"),
+        ("if: 'true', then: [merge: {x: {jq: '[.l[] | select(.a=1)]'}}]", "'.a=1'"),
+        ("if: 'true', then: [merge: {x: {jq: 'all(.l[]; .ok = true)'}}]", "'.ok = true'"),
+        (#"if: 'true', then: [merge: {x: {jq: '"a\(if .a = 1 then 1 else 2 end)"'}}]"#, "'.a = 1'"),
+        ("if: 'true', then: [merge: {x: {jq: '.a = 1', type: boolean}}]", "'.a = 1'"),
+    ])
+    func conditionThatAssignsIsReported(rest: String, part: String) throws {
+        let found = try messages("name: a, when: {}, " + rest + (rest.contains("then: [") ? "" : ", then: []"))
+        #expect(found.count == 1, "\(found)")
+        #expect(
+            found.allSatisfy {
+                $0.contains("the condition \(part) assigns, so it is always true; write == to compare")
+                    && $0.hasSuffix(" [assignment]")
+            }, "\(found)")
+    }
+
+    @Test(arguments: [
+        "if: '.a == 1'", "if: '.a = 1 | .b > 1'", "if: '[.l[] | .a = 1] | length > 0'", "if: '.a <= 1 or .b >= 2'",
+        "if: '.a as $x | .b == $x'", "if: 'if .x == \"a = b\" then true else false end'",
+        "if: 'true', then: [merge: {jq: '.a = 1'}]", "if: 'true', then: [merge: {jq: 'if .a then .b = 1 else . end'}]",
+        "if: 'true', then: [merge: {jq: 'map_values(.a = 1)'}]",
+        "if: 'true', then: [merge: {x: {jq: '{if: 1, then: .a}'}}]",
+        "if: 'true', then: [merge: {x: {jq: '[.l[] | select(.a == 1) | .b = 2]'}}]", "if: '(.a = 1) | .b'",
+    ])
+    func comparisonsAndChangesAreAccepted(rest: String) throws {
+        #expect(try messages("name: a, when: {}, " + rest + (rest.contains("then: [") ? "" : ", then: []")) == [])
+    }
+
+    private static let grouped = "name: a, when: {task: {$regex: '^(?<what>.)'}, b: {$not: {$regex: '(?<no>.)'}}}, "
+
+    @Test(arguments: [
+        ("$match.waht", "no $regex in 'when' has this group: did you mean 'what'? Groups: what"),
+        ("$match[\"x\"]", "$match.x is always null"), ("$match.\"x\"", "$match.x is always null"),
+        ("$match | .x", "$match.x is always null"), ("\"a\\($match.x)\"", "$match.x is always null"),
+        ("$match.no", "groups inside $not, $nor, $elemMatch and the like don't count"),
+    ])
+    func missingGroupIsReported(program: String, part: String) throws {
+        for rest in ["if: '\(program)', then: []", "then: [merge: {x: [{jq: '\(program)'}]}]"] {
+            let found = try messages(Self.grouped + rest)
+            #expect(
+                found.count == 1 && found.allSatisfy { $0.contains(part) && $0.hasSuffix(" [unknown-group]") },
+                "\(found)")
+        }
+    }
+
+    @Test func groupsThatExistAreAccepted() throws {
+        #expect(try messages(Self.grouped + "if: '$match.what // ($match | keys)', then: []") == [])
+        let none = try messages("name: a, when: {a: {$regex: x}}, if: '$match.y', then: []")
+        #expect(none.count == 1 && none.allSatisfy { $0.contains("write (?<y>…) in it") }, "\(none)")
+        let related = try messages(
+            Self.grouped + "then: [related: {selector: {a: {jq: $match.what}}, then: [merge: {b: {jq: $match.what}}]}]")
+        #expect(related.count == 1 && related.allSatisfy { $0.contains("'then' of related") }, "\(related)")
     }
 }

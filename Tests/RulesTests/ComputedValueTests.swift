@@ -27,10 +27,6 @@ import Testing
             #"{"x":1,"task":"tea","a":1,"b":1}"#
         ),
         (#"merge: { jq: '{up: .task}', type: object }"#, #"{"x":1,"task":"tea","up":"tea"}"#),
-        (
-            #"merge: { a: { type: number, jq: '.x', unit: kg } }"#,
-            #"{"x":1,"task":"tea","a":{"type":"number","jq":".x","unit":"kg"}}"#
-        ),
         (#"patch: { jq: '[{op: "remove", path: "/task"}]' }"#, #"{"x":1}"#),
         (#"patch: [{ op: replace, path: /x, value: { jq: '.x + 1' } }]"#, #"{"x":2,"task":"tea"}"#),
     ]

@@ -102,7 +102,7 @@ import Testing
         #expect(errors(Self.rule("emit: {file: a, \(rotate)}")).count == 1)
         let rules = try ruleSet(
             lines: "name: a, when: {}, then: [{emit: {file: /x/a, rotate: {size: 100MB, every: hour, keep: 14}}}]",
-            "name: b, when: {}, then: [{emit: {file: '-'}}, {emit: {file: /x/a, rotate: {size: 5000}}}]")
+            "name: b, when: {}, then: [{emit: {file: '-'}}, {emit: {file: /x/a, rotate: {size: 5000B}}}]")
         #expect(
             rules.emitTargets == [
                 .standardOutput, .file(path: "/x/a", EmitRotation(size: 100 << 20, every: .hour, keep: 14)),

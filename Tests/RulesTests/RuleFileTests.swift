@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         ("rules: []", "1:1: 'version' is missing; begin the file with 'version: 1'"),
         ("version: 2\nrules: []", "1:10: this version of changebot reads rule files of 'version: 1' only"),
-        ("version: '1'\nrules: []", "1:10: this version of changebot reads"),
+        ("version: '1'\nrules: []", "1:10: 'version' must be a number, not text"),
         ("version: 1", "1:1: 'rules' is missing; add 'rules:' with a list of rules"),
         ("version: 1\nrules: {name: a}", "2:8: 'rules' must be a list of rules, not an object"),
         ("version: 1\nrules:", "2:7: 'rules' must be a list of rules, not nothing (null)"),

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Rules
@@ -176,5 +177,121 @@ import Testing
             "5:82: 'x' is not a content type",
         ]
         for error in expected { #expect(found.contains { $0.hasPrefix("r.yaml:" + error) }, "\(error): \(found)") }
+    }
+
+    @Test(arguments: [
+        (
+            "merge: {a: {jq: .a, defualt: 1}}", "defualt",
+            "'defualt' is not known beside 'jq'; write a default in the program"
+        ),
+        ("merge: {a: [{jq: .a, tpye: number}]}", "tpye", "'tpye' is not known beside 'jq': did you mean 'type'?"),
+        ("merge: {jq: .a, Type: object}", "Type", "did you mean 'type'?"),
+        ("merge: {a: {jq: .a, .b}}", ".b}", "put the whole program in quotes"),
+        ("merge: {a: {jq: .a, type:number}}", "type:number", "write a space after the colon: type: number"),
+        (
+            "merge: {a: {jq: .a, unit: kg, type: number}}", "unit",
+            "'unit' is not known beside 'jq'; Known here: jq, type."
+        ),
+        ("put: {id: {jq: ._id, x: 1}, document: {}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("put: {id: x, document: {jq: ., x: 1}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("patch: [{op: add, path: /a, value: {jq: .a, x: 1}}]", "x: 1", "'x' is not known beside 'jq'"),
+        ("patch: {jq: .a, x: 1}", "x: 1", "'x' is not known beside 'jq'"),
+        ("webhook: {url: 'http://h', body: {a: {jq: .a, x: 1}}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("webhook: {url: 'http://h', headers: {A: {jq: .a, x: 1}}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("webhook: {url: 'http://h', path: {jq: .a, x: 1}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("emit: {file: x, line: {jq: .a, x: 1}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("related: {selector: {a: {jq: .a, x: 1}}, then: [delete: {}]}", "x: 1", "'x' is not known beside 'jq'"),
+        ("{for_each: {jq: '.a[]', x: 1}, merge: {b: 1}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("expire: {jq: .a, x: 1}", "x: 1", "'x' is not known beside 'jq'"),
+        ("attach: {name: {jq: .a, x: 1}, file: \(#filePath)}", "x: 1", "'x' is not known beside 'jq'"),
+        ("aggregate: {into: {jq: .a, x: 1}, add: {n: 1}}", "x: 1", "'x' is not known beside 'jq'"),
+    ])
+    func unknownKeyBesideAProgramIsReported(action: String, key: String, part: String) throws {
+        let line = "    - \(action)"
+        let start = try #require(line.range(of: key, options: .backwards)?.lowerBound)
+        let column = line[..<start].count + 1
+        let found = errors(Self.head + line)
+        #expect(found.contains { $0.hasPrefix("r.yaml:6:\(column): ") && $0.contains(part) }, "\(found)")
+    }
+
+    @Test func unknownKeyInAConditionIsReported() {
+        for key in ["if", "at"] {
+            let found = errors(
+                "version: 1\nrules:\n  - name: a\n    when: {}\n    \(key): {jq: .a, x: 1}\n    then: []")
+            #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:5:18: 'x' is not") }, "\(found)")
+        }
+    }
+
+    @Test(arguments: [
+        ("{owner: .ownerId}", "'.ownerId' is plain text here, and nothing is computed", "not-a-program"),
+        ("{owner: {$in: [a, '$now']}}", "'$now' is plain text here", "not-a-program"),
+        ("{n: {$gt: .minimum}}", "'.minimum' is plain text here", "not-a-program"),
+        ("{jq: '.state = \"paid\"'}", "selectors compute nothing; write if: '.state = \"paid\"'", "field-name"),
+        ("{owner: {jq: .ownerId}}", "'jq' is read as the name of a field", "field-name"),
+    ])
+    func programInASelectorIsReported(when: String, part: String, code: String) throws {
+        let found = try selectorWarnings(when)
+        #expect(found.contains { $0.contains(part) && $0.hasSuffix("[\(code)]") }, "\(found)")
+    }
+
+    @Test(arguments: [
+        "{ext: .pdf}", "{file: .gitignore}", "{a: {$in: ['...', '.5', . . .]}}", "{version: {$gt: '.5a'}}",
+    ])
+    func otherTextsInSelectorsAreAccepted(when: String) throws {
+        #expect(try selectorWarnings(when) == [])
+    }
+
+    @Test(arguments: [
+        ("    when: {type: \"a}\n    then: []\n  - name: y\n    when: {type: \"b\"}\n", "4:18"),
+        ("    if: '.a == 1\n    when: {}\n    then: []\n", "4:9"),
+        ("    if: '.a == 1\n    when: {}\n    then: [merge: {b: 'c'}]\n", "4:9"),
+        ("    when: {}\n    then:\n      - merge: {a: {jq: '.a}}\n      - merge: {b: {jq: '.b'}}\n", "6:25"),
+        ("    if: |\n      .a == \"b\n      and .c == 'd'\n    when: {a: 'x}\n", "7:15"),
+        ("    when: {a: 'it''s', b: \"\\\"\"} # don't\n    if: \"x\n    then: []\n", "5:9"),
+    ])
+    func unclosedQuoteIsReportedWhereItOpens(rest: String, place: String) {
+        let found = errors("version: 1\nrules:\n  - name: a\n" + rest)
+        #expect(found.count == 1)
+        #expect(
+            found.allSatisfy {
+                $0.hasPrefix("r.yaml:\(place): not YAML: ")
+                    && $0.hasSuffix("; the quote that opens here is not closed on its line; write the missing one")
+            }, "\(found)")
+    }
+
+    @Test func versionAsTextIsReported() {
+        for version in ["\"1\"", "'1'", "\" 1\""] {
+            #expect(
+                errors("version: \(version)\nrules: []\n") == [
+                    "r.yaml:1:10: 'version' must be a number, not text; remove the quotes: version: 1"
+                ])
+        }
+    }
+
+    @Test(arguments: ["{$ne: 1}", "{$not: {$eq: 1}}"])
+    func conditionWithoutAFieldIsReported(selector: String) {
+        for rule in [
+            "when: \(selector), then: []", "when: {}, then: [related: {selector: \(selector), then: [delete: {}]}]",
+        ] {
+            let found = errors("version: 1\nrules: [{name: a, \(rule)}]\n")
+            #expect(found.contains { $0.contains("a condition without a field name; write {field: {$") }, "\(found)")
+        }
+    }
+
+    /// CouchDB accepts these.
+    @Test(arguments: ["{type: a, $ne: 1}", "{$or: [{a: 1}, {$ne: 1}]}"])
+    func conditionOnTheWholeDocumentIsReported(selector: String) throws {
+        let found = try selectorWarnings(selector)
+        #expect(
+            found.contains { $0.contains("'$ne' has no field before it") && $0.hasSuffix("[field-name]") }, "\(found)")
+    }
+
+    @Test func sizeNeedsAUnit() {
+        for size in ["10", "'10'"] {
+            let found = errors(Self.head + "      - emit: {file: x, rotate: {size: \(size)}}")
+            #expect(
+                found == ["r.yaml:6:40: 'size' needs a unit; write 10MB, or 10B for bytes"], "\(found)")
+        }
+        #expect(errors(Self.head + "      - emit: {file: x, rotate: {size: 10B}}") == [])
     }
 }

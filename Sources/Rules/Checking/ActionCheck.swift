@@ -19,10 +19,16 @@ enum ActionCheck {
                 warn(member.position, .fieldName, message)
             }
             if let message = mistypedProgram(member) { warn(member.position, .notAProgram, message) }
-            if let (position, message) = dividedProgram(member.value) { warn(position, .notAProgram, message) }
         }
-        for program in programs(in: rule.definition.source) {
+        let groups = GroupCheck(rule)
+        for program in programs(of: rule.definition.source) {
             for message in ProgramCheck.messages(program.text) { warn(program.position, .program, message) }
+            for message in AssignmentCheck.messages(program.text, isCondition: program.isCondition) {
+                warn(program.position, .assignment, message)
+            }
+            for message in groups.messages(program.text, isRelated: program.isRelated) {
+                warn(program.position, .unknownGroup, message)
+            }
         }
         return found
     }
@@ -92,32 +98,52 @@ enum ActionCheck {
         else { return nil }
         return "'\(DisplayText.plain(member.name))' is read as the name of a field; did you mean jq?"
     }
+}
 
-    /// `{ jq: .a, .b }`: YAML ends the program at the comma.
-    private static func dividedProgram(_ node: SourceNode) -> (SourcePosition, String)? {
-        guard case .object(let members) = node.content, members.count > 1, members[0].name == "jq",
-            let text = members[0].value.text, text.hasPrefix(".") || text.hasPrefix("$"),
-            let rest = members.dropFirst().first(where: { $0.value.isPlain && $0.value.isNull })
-        else { return nil }
-        return (
-            rest.position,
-            "'\(DisplayText.plain(rest.name))' is read as a field beside 'jq'; put the whole program in quotes: jq: '…'"
-        )
+// MARK: - Programs
+
+/// A jq program in a rule.
+struct LocatedProgram {
+    let text: String
+    let position: SourcePosition
+    /// Whether its result is true or false.
+    var isCondition = false
+    /// Whether it is for related documents.
+    var isRelated = false
+}
+
+extension ActionCheck {
+    /// All programs of a rule.
+    private static func programs(of rule: SourceNode) -> [LocatedProgram] {
+        let conditions = ["if", "at"].flatMap { key -> [LocatedProgram] in
+            guard let node = rule.member(key), let text = (node.member("jq") ?? node).text else { return [] }
+            return [
+                LocatedProgram(
+                    text: text, position: (node.member("jq") ?? node).position, isCondition: key == "if")
+            ]
+        }
+        return conditions + (rule.member("then").map { programs(in: $0) } ?? [])
     }
 
-    /// All programs below a node of a rule.
-    static func programs(in node: SourceNode) -> [(text: String, position: SourcePosition)] {
+    /// All programs below a node of a rule's actions.
+    static func programs(in node: SourceNode, isRelated: Bool = false) -> [LocatedProgram] {
         switch node.content {
-        case .list(let elements): return elements.flatMap(programs)
+        case .list(let elements): return elements.flatMap { programs(in: $0, isRelated: isRelated) }
         case .object(let members):
-            return members.flatMap { member -> [(text: String, position: SourcePosition)] in
-                if case .string(let text) = member.value.content,
-                    ["if", "at", RuleStep.elementsKey].contains(member.name) || member.name == "jq" && node.isComputed
-                {
-                    return [(text, member.value.position)]
+            let isCondition = node.member("type")?.text == "boolean"
+            return members.flatMap { member -> [LocatedProgram] in
+                if let text = member.value.text, isProgram(member) {
+                    return [
+                        LocatedProgram(
+                            text: text, position: member.value.position,
+                            isCondition: isCondition && member.name == "jq", isRelated: isRelated)
+                    ]
                 }
-                // Names in selectors are document fields.
-                return member.name == "when" || member.name == "unless" ? [] : programs(in: member.value)
+                guard member.name == RelatedAction.name, let then = member.value.member("then") else {
+                    return programs(in: member.value, isRelated: isRelated)
+                }
+                return (member.value.member("selector").map { programs(in: $0) } ?? [])
+                    + programs(in: then, isRelated: true)
             }
         default: return []
         }

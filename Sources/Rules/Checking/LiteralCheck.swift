@@ -10,10 +10,37 @@ enum LiteralCheck {
 
     // MARK: - Names
 
+    /// `{ type: task, $ne: done }`: conditions without a field, which CouchDB applies to the whole document.
+    static func missingFields(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
+        switch node.content {
+        case .list(let elements): return elements.flatMap { missingFields($0, rule) }
+        case .object(let members):
+            return members.flatMap { member -> [RuleWarning] in
+                if ["$and", "$or", "$nor", "$not"].contains(member.name) { return missingFields(member.value, rule) }
+                guard member.name.hasPrefix("$") else { return [] }
+                return [
+                    rule.warning(
+                        at: member.position, .fieldName,
+                        "'\(member.name)' has no field before it, so it tests the whole document; write "
+                            + "field: { \(member.name): … }")
+                ]
+            }
+        default: return []
+        }
+    }
+
     /// `a.$exists` is a field, not an operator.
     private static func name(_ member: SourceNode.Member, _ rule: CheckedRule) -> [RuleWarning] {
         if let message = member.missingSpace(readAs: "the name of a field") ?? missingDollar(member) {
             return [rule.warning(at: member.position, .fieldName, message)]
+        }
+        if member.name == "jq", let program = member.value.text {
+            return [
+                rule.warning(
+                    at: member.position, .fieldName,
+                    "'jq' is read as the name of a field, because selectors compute nothing; write if: "
+                        + "'\(DisplayText.plain(program))' beside 'when'")
+            ]
         }
         let parts = member.name.split(separator: ".")
         guard let index = parts.firstIndex(where: { $0.hasPrefix("$") }), index > 0 else { return [] }
@@ -38,6 +65,10 @@ enum LiteralCheck {
     // MARK: - Values
 
     private static func leaf(_ leaf: SelectorOutline.Leaf, _ rule: CheckedRule) -> [RuleWarning] {
+        if leaf.operatorName.wholeMatch(of: /\$[lg]te?/) != nil {
+            let programs = forgottenProgram(leaf.argument, rule)
+            guard programs.isEmpty else { return programs }
+        }
         switch (leaf.operatorName, leaf.argument.content) {
         case ("$type", .string(let name)) where !types.contains(name):
             return [rule.warning(at: leaf.argument.position, .unknownType, unknownType(name))]
@@ -74,7 +105,12 @@ enum LiteralCheck {
 
     private static func text(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
         if let message = operatorAsText(node) { return [rule.warning(at: node.position, .notAnOperator, message)] }
-        return yaml11Boolean(node, rule) + whiteSpace(node, rule)
+        return yaml11Boolean(node, rule) + whiteSpace(node, rule) + forgottenProgram(node, rule)
+    }
+
+    private static func forgottenProgram(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
+        guard let message = node.text.flatMap(ForgottenProgram.messageInSelector) else { return [] }
+        return [rule.warning(at: node.position, .notAProgram, message)]
     }
 
     /// `task: '$regex:^a'`, in quotes or not.

@@ -67,10 +67,6 @@ enum PatternCheck {
 
     // MARK: - Endings
 
-    private static let endings = [
-        "png", "jpg", "jpeg", "gif", "webp", "svg", "pdf", "txt", "json", "csv", "xml", "html", "zip", "mp3", "mp4",
-    ]
-
     /// A file extension after an unescaped '.': `.png$`, `.(png|jpg)$`.
     private static func unescapedEnding(_ pattern: String) -> String? {
         let bytes = Array(pattern.utf8)
@@ -94,7 +90,7 @@ enum PatternCheck {
         let text = String(decoding: bytes.prefix(16), as: UTF8.self)
         let isGroup = text.hasPrefix("(")
         let name = text.drop { "(?:".contains($0) }.prefix { $0.isLetter || $0.isNumber }
-        guard endings.contains(name.lowercased()) else { return nil }
+        guard FileEnding.common.contains(name.lowercased()) else { return nil }
         return isGroup ? "(\(name)…)" : String(name)
     }
 

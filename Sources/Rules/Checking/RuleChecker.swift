@@ -26,7 +26,7 @@ struct RuleChecker {
     /// Probable mistakes in the selectors.
     static func literals(_ rule: CheckedRule) -> [RuleWarning] {
         ["when", "unless"].compactMap(rule.rule.definition.source.member).flatMap { node in
-            LiteralCheck.warnings(rule, SelectorOutline(node))
+            LiteralCheck.warnings(rule, SelectorOutline(node)) + LiteralCheck.missingFields(node, rule)
         }
     }
 

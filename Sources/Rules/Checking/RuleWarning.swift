@@ -25,6 +25,8 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case notAProgram = "not-a-program"
         case notAnOperator = "not-an-operator"
         case program = "program"
+        case assignment = "assignment"
+        case unknownGroup = "unknown-group"
         case unusedAllow = "unused-allow"
         case noRules = "no-rules"
 

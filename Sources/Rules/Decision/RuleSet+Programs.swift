@@ -53,6 +53,16 @@ enum MatchedGroups {
         return writer.bytes
     }
 
+    /// The names of the groups that ``json(of:in:_:)`` can contain.
+    static func names(of selector: Selector) -> Set<String> {
+        switch selector {
+        case .all(let selectors), .any(let selectors):
+            selectors.reduce(into: []) { $0.formUnion(names(of: $1)) }
+        case .field(_, .regex(let regex)): Set(regex.groupNames)
+        case .field, .value, .not, .none: []
+        }
+    }
+
     private static func collect(
         _ selector: Selector, _ document: JSONValue, _ scratch: MatchScratch,
         _ groups: inout [(name: String, text: [UInt8]?)]

@@ -101,6 +101,7 @@ extension Rule {
         let errors = reading.errors
         guard let object = SourceObject(node, "a rule", known: Self.keys, errors: errors) else { return nil }
         let before = errors.errors.count
+        ComputedKeys.check(object)
         let name = object.requiredText("name", "give each rule a name of its own")
         if let name { reading.add(name, at: node.position) }
         let on = Self.changes(object)

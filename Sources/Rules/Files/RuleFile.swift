@@ -43,10 +43,7 @@ struct RuleFile {
         let errors = reading.errors
         guard let object = SourceObject(root, "a rule file", known: Self.keys, errors: errors) else { return }
         if let node = object.required("version", "begin the file with 'version: 1'") {
-            if case .number(Self.version) = node.content {
-            } else {
-                errors.report(at: node.position, "this version of changebot reads rule files of 'version: 1' only")
-            }
+            checkVersion(node, errors)
         }
         readKind(object)
         readOtherwise(object)
@@ -60,6 +57,17 @@ struct RuleFile {
         }
         if let node = object.node("tests") {
             tests = Self.list(node, "'tests' must be a list of tests", errors).compactMap { RuleTest($0, reading) }
+        }
+    }
+
+    private func checkVersion(_ node: SourceNode, _ errors: SourceErrors) {
+        switch node.content {
+        case .number(Self.version): return
+        case .string(let text) where text.trimmed == Self.version[...]:
+            errors.report(
+                at: node.position, "'version' must be a number, not text; remove the quotes: version: \(Self.version)")
+        default:
+            errors.report(at: node.position, "this version of changebot reads rule files of 'version: 1' only")
         }
     }
 

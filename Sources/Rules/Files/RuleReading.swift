@@ -87,13 +87,9 @@ struct RuleName {
 
 extension SourceNode {
     /// The program of a value that is computed as a whole, and the types that its result may have: `{ jq: PROGRAM }` or
-    /// `{ jq: PROGRAM, type: TYPE }`. Nil for other values.
+    /// `{ jq: PROGRAM, type: TYPE }`. Nil for other values. ``ComputedKeys`` reports other keys.
     var computation: (program: SourceNode, type: SourceNode?)? {
-        guard case .object(let members) = content, members.count <= 2,
-            let program = members.first(where: { $0.name == "jq" })?.value
-        else { return nil }
-        let type = members.first { $0.name == "type" }?.value
-        return members.count == (type == nil ? 1 : 2) ? (program, type) : nil
+        member("jq").map { ($0, member("type")) }
     }
 
     var isComputed: Bool { computation != nil }

@@ -102,13 +102,8 @@ final class RegularExpression: @unchecked Sendable {
     /// The caller must repair invalid UTF-8: a pattern on bytes may cut a character.
     func namedGroups(in value: JSONValue, _ scratch: MatchScratch) -> [(name: String, text: [UInt8]?)]? {
         guard let subject = value.utf8 else { return nil }
-        var count: UInt32 = 0
-        var entrySize: UInt32 = 0
-        var table: UnsafePointer<UInt8>?
-        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMECOUNT), &count)
-        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMEENTRYSIZE), &entrySize)
-        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMETABLE), &table)
-        guard count > 0, let table else { return [] }
+        let names = names
+        guard !names.isEmpty else { return [] }
         let matchData = pcre2_match_data_create_from_pattern_8(code, nil)
         defer { pcre2_match_data_free_8(matchData) }
         let status = subject.withUnsafeBufferPointer { subject in
@@ -120,16 +115,31 @@ final class RegularExpression: @unchecked Sendable {
         guard status > 0 else { return nil }
         let pairs = pcre2_get_ovector_count_8(matchData)
         guard let places = pcre2_get_ovector_pointer_8(matchData) else { return nil }
-        // Each table entry is the group's number, high byte first, and its name with a NUL.
-        return (0..<Int(count)).map { index in
-            let entry = table + index * Int(entrySize)
-            let group = Int(entry[0]) << 8 | Int(entry[1])
-            let name = String(cString: entry + 2)
+        return names.map { name, group in
             guard group < Int(pairs) else { return (name, nil) }
             let (start, end) = (places[2 * group], places[2 * group + 1])
             // A group that did not participate has the offset PCRE2_UNSET: all bits set.
             guard start >= 0, start <= end, end <= subject.count else { return (name, nil) }
             return (name, Array(subject[start..<end]))
+        }
+    }
+
+    /// The names of its groups, sorted.
+    var groupNames: [String] { names.map(\.name) }
+
+    /// The named groups with their numbers, sorted by name.
+    private var names: [(name: String, group: Int)] {
+        var count: UInt32 = 0
+        var entrySize: UInt32 = 0
+        var table: UnsafePointer<UInt8>?
+        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMECOUNT), &count)
+        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMEENTRYSIZE), &entrySize)
+        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_NAMETABLE), &table)
+        guard let table else { return [] }
+        // Each table entry is the group's number, high byte first, and its name with a NUL.
+        return (0..<Int(count)).map { index in
+            let entry = table + index * Int(entrySize)
+            return (String(cString: entry + 2), Int(entry[0]) << 8 | Int(entry[1]))
         }
     }
 

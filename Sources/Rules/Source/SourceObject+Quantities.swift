@@ -1,23 +1,22 @@
 extension SourceObject {
     private static let units = [
-        "": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20, "g": 30, "gb": 30, "gib": 30,
+        "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20, "g": 30, "gb": 30, "gib": 30,
     ]
 
-    /// An optional size, from 1 byte to 1 TiB: `100MB`, `512KiB`, or a number of bytes. K, M and G are powers of 1,024.
+    /// An optional size with its unit, from 1 byte to 1 TiB: `100MB`, `512KiB`, `100B`. K, M and G are powers of 1,024.
     func byteCount(_ name: String) -> Int? {
         guard let node = node(name) else { return nil }
         if let count = Self.byteCount(node) { return count }
+        if let digits = node.digits {
+            errors.report(at: node.position, "'\(name)' needs a unit; write \(digits)MB, or \(digits)B for bytes")
+            return nil
+        }
         errors.report(at: node.position, "'\(name)' must be a size such as 5MB or 100MB; correct it")
         return nil
     }
 
     private static func byteCount(_ node: SourceNode) -> Int? {
-        let text: String
-        switch node.content {
-        case .number(let digits): text = digits
-        case .string(let string): text = string
-        default: return nil
-        }
+        guard let text = node.text else { return nil }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int(digits), (1...1 << 40).contains(number),
             let shift = units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()],
@@ -50,5 +49,13 @@ extension SourceObject {
         guard let node = node("timeout"), let span = duration("timeout") else { return usually }
         if span > .seconds(300) { errors.report(at: node.position, "'timeout' is at most 5m; lower it") }
         return span
+    }
+}
+
+extension SourceNode {
+    /// A number above 0 without a unit, in quotes or not. Nil for other values.
+    fileprivate var digits: String? {
+        let digits = if case .number(let number) = content { number } else { text ?? "" }
+        return digits.contains { $0 != "0" } && digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? digits : nil
     }
 }

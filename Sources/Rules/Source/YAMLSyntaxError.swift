@@ -12,7 +12,8 @@ struct YAMLSyntaxError {
     init(_ problem: String, at mark: SourcePosition, from start: SourcePosition?, in text: String) {
         let lines = YAMLLines(text)
         let slip =
-            lines.tab(problem, at: mark) ?? lines.unquotedProgram(before: mark)
+            lines.unclosedQuote(problem, from: start, to: mark) ?? lines.tab(problem, at: mark)
+            ?? lines.unquotedProgram(before: mark)
             ?? lines.missingSpace(from: start, to: mark)
         position = slip?.position ?? mark
         message = "not YAML: \(problem); \(slip?.remedy ?? Self.remedy(for: problem))"
@@ -51,6 +52,27 @@ private struct YAMLLines {
 
     /// The line with this number, from 1. Empty if there is none.
     private subscript(number: Int) -> [Unicode.Scalar] { lines.indices.contains(number - 1) ? lines[number - 1] : [] }
+
+    /// A quote that is not closed, or closed by the quote that was to open another text.
+    func unclosedQuote(_ problem: String, from start: SourcePosition?, to mark: SourcePosition) -> Slip? {
+        let remedy = "the quote that opens here is not closed on its line; write the missing one"
+        if problem.contains("end of stream") || problem.contains("document indicator"), let start,
+            let scalar = self[start.line].dropFirst(start.column - 1).first, scalar == "\"" || scalar == "'"
+        {
+            return (start, remedy)
+        }
+        guard
+            let text = YAMLQuotes(lines).texts.last(where: { ($0.end.line, $0.end.column) <= (mark.line, mark.column) }
+            ),
+            text.end.line == mark.line, (text.start.line + 1...text.end.line).contains(where: hasKey)
+        else { return nil }
+        return (text.start, remedy)
+    }
+
+    /// Whether a line looks like `key: value` or `- value`.
+    private func hasKey(_ number: Int) -> Bool {
+        String(self[number]).prefixMatch(of: /\s*(?:- |[\w$.\-]+:(?:\s|$))/) != nil
+    }
 
     /// A tab in a line's indentation, if the parser complains about a character.
     func tab(_ problem: String, at mark: SourcePosition) -> Slip? {

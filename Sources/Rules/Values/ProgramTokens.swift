@@ -40,6 +40,33 @@ struct ProgramTokens {
         return open
     }
 
+    /// All tokens as text.
+    var texts: [String] { ranges.indices.map(text) }
+
+    /// The programs inside the strings of this one, `"\(PROGRAM)"`, at any depth.
+    var interpolations: [String] {
+        ranges.filter { scalars[$0.lowerBound] == "\"" }.flatMap { range -> [String] in
+            var found: [String] = []
+            var at = range.lowerBound + 1
+            while at + 1 < range.upperBound {
+                guard scalars[at] == "\\" else {
+                    at += 1
+                    continue
+                }
+                guard scalars[at + 1] == "(" else {
+                    at += 2
+                    continue
+                }
+                let end = Self.endOfGroup(at + 2, in: scalars)
+                var program = ""
+                program.unicodeScalars.append(contentsOf: scalars[(at + 2)..<max(at + 2, end - 1)])
+                found += [program] + ProgramTokens(program).interpolations
+                at = end
+            }
+            return found
+        }
+    }
+
     private static func end(ofToken start: Int, in scalars: [Unicode.Scalar]) -> Int {
         func end(while isPart: (Unicode.Scalar) -> Bool) -> Int {
             scalars[(start + 1)...].firstIndex { !isPart($0) } ?? scalars.count

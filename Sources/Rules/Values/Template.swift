@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// A value of a rule file, with parts that jq programs compute for each document.
 ///
-/// A computed part is an object with only `jq`, or `jq` and `type`, at any depth.
+/// A computed part is an object with `jq`, or `jq` and `type`, at any depth.
 struct Template: Sendable {
     fileprivate indirect enum Part: Sendable {
         case literal([UInt8])
