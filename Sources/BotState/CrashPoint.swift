@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Locking
 
-/// The places between two effects of a run. Whatever is lost when the process dies there must be found again.
+/// The places between two effects of a run. If the process crashes there, the next run must recover.
 ///
 /// In debug builds only, the process kills itself (SIGKILL) at the place that `CHANGEBOT_CRASH_AT` names: `PLACE`, or
 /// `PLACE:N` for the Nth time it passes. Tests use this to check each place. A test in the same process can observe the
@@ -18,28 +18,28 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     case relatedWritten
     /// The rule chains of related documents are recorded; the changed documents themselves are not written.
     case relatedRemembered
-    /// What a decision wants outside the database is done; the changed documents themselves are not written.
+    /// The effects outside the database are done; the changed documents themselves are not written.
     case outsideEffectsDone
-    /// The gateway has accepted documents; nothing of that is recorded.
+    /// The gateway has accepted documents; this is not recorded.
     case written
-    /// The gateway has accepted documents with totals; the ledger still has them as to be written.
+    /// The gateway has accepted documents with totals; the ledger still lists them as unwritten.
     case totalsWritten
-    /// All documents are counted, and the ledger knows it; no total is written yet.
+    /// All documents are counted and the ledger has recorded that; no total is written yet.
     case countsCompleted
-    /// What the decisions leave in the state is recorded: own revisions, dead letters, times, counts.
+    /// The results of decisions are recorded: own revisions, dead letters, timers, counts.
     case recorded
     /// Finished, but not covered by a checkpoint yet.
     case finished
     case checkpointSaved
-    /// The state knows that a pass of scheduled rules has begun.
+    /// The state has recorded that a pass of scheduled rules began.
     case passBegun
-    /// The pass has come to its end; the state does not know it yet.
+    /// The pass has ended; the state has not recorded that.
     case passDone
-    /// The database has its mark; the state does not know it yet.
+    /// The database has its mark; the state has not recorded that.
     case databaseMarked
     /// The copy of the checkpoint is in the database.
     case checkpointCopied
-    /// The state has forgotten the old database. The run has not begun again.
+    /// The data about the old database is deleted from the state. The run has not restarted.
     case stateForgotten
 
     /// Kills the process if it was told to crash at this place. Does nothing in release builds.

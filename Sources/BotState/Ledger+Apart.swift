@@ -1,7 +1,8 @@
 internal import Dispatch
 
 extension Ledger {
-    /// Calls a function that blocks where it holds up no task: an engine can take seconds to answer.
+    /// Calls a blocking function on a separate thread, so that no task waits for that thread: an engine can take
+    /// seconds to answer.
     package func apart<Value: Sendable>(
         _ body: @escaping @Sendable (Ledger) throws(StateError) -> Value
     ) async throws(StateError) -> Value {
@@ -10,7 +11,7 @@ extension Ledger {
     }
 }
 
-/// Runs what blocks on a thread that no task needs.
+/// Runs blocking calls on a thread outside the cooperative pool.
 package enum BlockingCall {
     package static func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws(StateError) -> Value

@@ -1,17 +1,17 @@
 package import GatewayClient
 
-/// What settled candidates leave in the state.
+/// What the state records about settled candidates.
 package struct Record: Sendable {
-    /// Documents whose decision was completed: their obsolete dead letters go.
+    /// Documents whose decision was completed: their obsolete dead letters are deleted.
     var resolved: [Ledger.ResolvedDocument] = []
     package var deadLetters: [DeadLetter] = []
-    /// The numbers of dead letters that were retried. One that takes a new dead letter over stays.
+    /// The numbers of retried dead letters. A number that a new dead letter takes over stays.
     var retried: [Int] = []
     package var times = TimeChanges()
     /// Revisions that rules wrote, and the rules that led to them.
     var caused: [Ledger.CausedRevision] = []
     var ownWrites: [OwnWrite] = []
-    /// Documents over which the process has died before, and whose decision it survived.
+    /// Documents that crashed the process before, and whose decision it has survived now.
     package var survivors: [DocumentID] = []
     /// Nil: no rule counts.
     package var counts: CountChanges?
@@ -33,9 +33,9 @@ package struct Record: Sendable {
     }
 }
 
-/// What became of a ``Record``. Empty if the state is only read.
+/// The result of storing a ``Record``. Empty if the state is only read.
 package struct StoredRecord: Sendable {
-    /// Those of the dead letters, in their order.
+    /// The numbers of the dead letters, in order.
     package var deadLetterNumbers: [Int] = []
     /// The documents that had obsolete dead letters, and how many.
     package var dropped: [(id: DocumentID, count: Int)] = []
@@ -44,7 +44,7 @@ package struct StoredRecord: Sendable {
 }
 
 extension Ledger {
-    /// Saves a record: all of it or nothing. One transaction.
+    /// Saves a record in one transaction.
     ///
     /// - Throws: ``StateError``: nothing was written.
     @discardableResult
@@ -60,7 +60,7 @@ extension Ledger {
             try Self.record(record.caused, in: database)
             try self.record(record.ownWrites, in: database)
             try Self.forgetInterruptions(of: record.survivors, in: database)
-            // Last: until the transaction ends, no other process can count.
+            // Last, because no other process can count until the transaction ends.
             if let counts = record.counts, !counts.isEmpty { stored.hasChangedTotal = try counts.record(in: database) }
             return stored
         } ?? StoredRecord()

@@ -4,17 +4,17 @@ internal import Locking
 
 /// What a bot remembers between runs, in one SQLite file or in PostgreSQL: checkpoints, its own revisions, dead letters.
 ///
-/// It belongs to one database, at whatever address that is reached. The file is 0600; a directory that must be created
-/// is 0700. Every write is a transaction that is on disk (WAL, `synchronous=FULL`) when the call returns. A full disk
-/// fails the call and changes nothing.
+/// It belongs to one database, whatever its address. The file has mode 0600, a new directory 0700. Every write is a
+/// transaction that is on disk (WAL, `synchronous=FULL`) when the call returns. On a full disk the call fails and
+/// changes nothing.
 package final class Ledger: Sendable {
-    /// What other processes may do with the state meanwhile.
+    /// What other processes may do with the state at the same time.
     package enum Access: Sendable {
         /// Nothing: this process holds the lock.
         case exclusive
-        /// A run may hold the lock and write. The two do not disturb each other.
+        /// A run may hold the lock and write at the same time.
         case shared
-        /// Anything. The state is only read, for a dry run or to be shown: writes are discarded.
+        /// Anything. The state is only read, for a dry run or for display: writes are discarded.
         case readOnly
     }
 
@@ -22,30 +22,30 @@ package final class Ledger: Sendable {
     package enum Claim {
         /// It belongs to the database, or was created for it.
         case resume
-        /// The same, but the database was reached elsewhere before. The new address is not recorded yet.
+        /// The same, but the database had another address before. The new address is not recorded yet.
         case resumeElsewhere
         /// It belongs to no database yet.
         case takeOver
     }
 
     let store: any StateStore
-    /// The file, or the fleet; for messages.
+    /// The file or the fleet, for messages.
     let path: String
     /// Where the run notes which documents it is deciding.
     package let decisionNotes: String
-    /// Decides whether writes are kept.
+    /// Determines whether writes are kept.
     package let access: Access
     let ruleSetHash: String
-    /// The address at which this run reaches the database; nil if it does not.
+    /// The address of the database for this run; nil if the run does not contact it.
     let address: StateFacts.Address?
     /// Distinguishes this run from others in the history of checkpoints.
     let run = StateLock.describeProcess()
     private let hold: Hold
     private let isOpen = Locked(true)
 
-    /// What keeps others from running with this state.
+    /// What prevents other processes from running with this state.
     private enum Hold {
-        /// The state is in a file; nil: this process does not keep others out.
+        /// The state is in a file; nil: this process holds no lock.
         case file(StateFiles, StateLock?)
         case engine(Engine, EngineLease?)
     }
@@ -112,11 +112,11 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// The state of a fleet, on tables that are there.
+    /// Opens the state of a fleet, whose tables must exist.
     ///
     /// - Parameters:
-    ///   - lease: Given back by ``close()``.
-    ///   - directory: For what only this machine needs to know.
+    ///   - lease: Released by ``close()``.
+    ///   - directory: For data that only this machine needs.
     init(
         _ engine: Engine, _ store: any StateStore, _ lease: EngineLease?, directory: String,
         access: Access = .exclusive,
@@ -131,8 +131,8 @@ package final class Ledger: Sendable {
         self.ruleSetHash = ruleSetHash
     }
 
-    /// Closes the file and releases the lock, once a read that is under way is done. Only reading may still be tried
-    /// afterwards, by those who watch the run: it throws.
+    /// Closes the file and releases the lock, once a read under way is done. Observers of the run may still call read
+    /// functions afterwards: these throw.
     package func close() {
         isOpen.withLock { isOpen in
             isOpen = false
@@ -144,7 +144,7 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// How the run that holds this state describes itself: process, host, start time. Nil if none holds it.
+    /// How the run that holds this state describes itself: process, host, start time. Nil if no run holds it.
     package var holder: String? {
         switch hold {
         case .file(let files, _): StateLock.holder(path: files.lock)
@@ -161,17 +161,17 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// Whether other processes do the same work with this state.
+    /// Whether other processes share the work and this state.
     package var isShared: Bool { if case .engine(let engine, _) = hold { engine.fence != nil } else { false } }
 
-    /// Under which this process acts alone for its fleet.
+    /// The lease under which this process alone works for its fleet.
     package var lease: EngineLease? { if case .engine(_, let lease) = hold { lease } else { nil } }
 }
 
 // MARK: - Opening
 
 extension Ledger {
-    /// Seconds to wait for another process that is writing to the file; each does so for milliseconds.
+    /// How many seconds to wait for another process that is writing to the file. A write takes milliseconds.
     static let busyTimeout = 10.0
 
     private static func open(_ path: String) throws -> DatabaseQueue {
@@ -225,7 +225,7 @@ extension Ledger {
         do { return try await shielded { try await $0.write(body) } } catch { throw store.error(.writing, error) }
     }
 
-    /// Runs in a task of its own, so that cancelling the run does not cancel a write.
+    /// Runs in a separate task, so that cancelling the run does not cancel a write.
     private func shielded<Value: Sendable>(
         _ body: @escaping @Sendable (any StateStore) async throws -> Value
     ) async throws -> Value {

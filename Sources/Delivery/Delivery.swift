@@ -18,7 +18,7 @@ package struct Delivery: Sendable {
     package var progress: RunProgress { context.progress }
     /// Readers of documents stop once it is exhausted.
     package var allowance: ChangeAllowance { context.allowance }
-    /// Nil: rules with `at:` leave no timers behind.
+    /// Nil: rules with `at:` store no timers.
     package var timers: DocumentTimers? { context.state.timers }
     package var ledger: Ledger { context.state.ledger }
     var mode: Mode { context.mode }
@@ -28,9 +28,9 @@ package struct Delivery: Sendable {
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
-    ///   - timers: Those of the bot that the documents belong to; nil: none.
-    ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
-    ///   - counts: Nil: no rule counts, or this run has nothing to do with that.
+    ///   - timers: The timers of the bot that the documents belong to; nil: none.
+    ///   - counters: The run's counters so far, if it restarts after a reset of the database.
+    ///   - counts: Nil: no rule counts, or this run does not keep counts.
     /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a rule can't be
     ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
     package init(
@@ -71,7 +71,7 @@ package struct Delivery: Sendable {
             logger: logger)
     }
 
-    /// Rules that set or look at an expiry must know the present one.
+    /// Rules that set or test an expiry must know the current one.
     ///
     /// - Throws: `RunError` if the server has no expiry.
     private static func prepareExpiry(of ruleSet: RuleSet, _ gateway: Gateway) throws {
@@ -80,7 +80,7 @@ package struct Delivery: Sendable {
             throw RunError(
                 .badConfiguration,
                 "rule '\(rule)' has 'expire', but on \(gateway.dialect.name) documents don't expire; remove the action, "
-                    + "or write a date with merge and delete what is due with an 'at:' rule")
+                    + "or write a date with merge and delete due documents with an 'at:' rule")
         }
     }
 
@@ -94,15 +94,16 @@ package struct Delivery: Sendable {
         return siblings
     }
 
-    /// Runs reading, writing and checkpoints concurrently, until the source has ended and all that it brought is settled.
+    /// Reads, writes and saves checkpoints concurrently, until the source has ended and everything that it enqueued is
+    /// settled.
     ///
     /// - Parameters:
-    ///   - source: What it has brought when a graceful shutdown begins is finished.
+    ///   - source: Documents that it has enqueued before a graceful shutdown are finished.
     ///   - duties: What this process does beside.
-    ///   - companions: Tasks that go on until source and duties have ended, or until a graceful shutdown that the source
-    ///     does not notice itself. The run ends with what they throw.
-    /// - Throws: What source and duties throw, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
-    ///   what is finished.
+    ///   - companions: Tasks that run until the source and the background tasks have ended, or until a graceful
+    ///     shutdown that the source does not notice itself. If one throws, the run ends with its error.
+    /// - Throws: What source and duties throw, `RunError`, ``StateError``, `CancellationError`. The checkpoint still
+    ///   covers all finished changes.
     package func run(
         from source: any WorkSource, duties: [Duty.Maker] = [], companions: [@Sendable () async throws -> Void] = []
     ) async throws {
@@ -120,7 +121,7 @@ package struct Delivery: Sendable {
                 }
             }
         } catch {
-            // Save what is finished, whatever else went wrong.
+            // Save the progress, whatever else went wrong.
             try? await saveCheckpoint()
             await close()
             throw error
@@ -129,7 +130,7 @@ package struct Delivery: Sendable {
         await close()
     }
 
-    /// Runs all tasks until the writers have nothing left, or until one of them fails.
+    /// Runs all tasks until the writers have nothing left, or until a task fails.
     private func work(_ read: @escaping @Sendable () async throws -> Void) async throws {
         let besideWriting: [@Sendable () async throws -> Void] = [
             keepCheckpoint, resumePostponed, context.state.deadLetterLog.keepReporting,
@@ -159,7 +160,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Calls `body`. Meanwhile the companions go on; the first error ends all.
+    /// Calls `body` while the companions run. The first error ends all of them.
     private func accompany(
         _ companions: [@Sendable () async throws -> Void],
         whileRunning body: @escaping @Sendable () async throws -> Void
@@ -193,7 +194,7 @@ package struct Delivery: Sendable {
 
     // MARK: - Totals
 
-    /// - Parameter isBesideFeed: Then a total that is written too often waits.
+    /// - Parameter isBesideFeed: Whether it works while the feed is read. Then a total that is written too often waits.
     package func makeTotalsWriter(_ counts: Counts, isBesideFeed: Bool) -> TotalsWriter {
         TotalsWriter(
             counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
@@ -214,13 +215,13 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Whether it must know the members of tombstones.
+    /// Whether rules need the members of tombstones.
     package var decidesDeletions: Bool { context.rules.set.decidesDeletions }
 
-    /// Whether it must know the leaf revisions of changed documents.
+    /// Whether rules need the leaf revisions of changed documents.
     package var resolvesConflicts: Bool { context.conflicts != nil }
 
-    /// To be called when a feed has been read to its end, and when that is no longer certain.
+    /// Call this when a feed has been read to its end, and when it may have new changes again.
     package func noteStanding(isCaughtUp: Bool) async {
         await progress.note(isCaughtUp ? .following : .catchingUp)
         await flow.queue.gather(!isCaughtUp)
@@ -228,7 +229,7 @@ package struct Delivery: Sendable {
 
     /// The input for one task that delivers changes in the order of the feed, or documents.
     ///
-    /// - Parameter decider: Of some of the rules; nil: of all.
+    /// - Parameter decider: Applies some of the rules; nil: all.
     package func makeIntake(decider: Decider? = nil) -> Intake {
         let (ruleSet, state) = (context.rules.set, context.state)
         let filter = ChangeFilter(
@@ -236,7 +237,7 @@ package struct Delivery: Sendable {
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : state.deadLettered,
             timers: ruleSet.isPartial || !mode.decidesChanges ? nil : state.timers, interruptions: state.interruptions,
             namesLeaves: resolvesConflicts && mode.decidesChanges,
-            // The writers have the slots before.
+            // The writers use the slots before it.
             note: state.interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(
             filter: filter, flow: flow, progress: progress, ledger: ledger, deadLettered: state.deadLettered,
@@ -244,18 +245,18 @@ package struct Delivery: Sendable {
             counts: state.counts.flatMap { $0.asksForRecounts ? nil : $0 })
     }
 
-    /// Notes which of these documents have totals and were changed by another client.
+    /// Notes which of these documents hold totals and were changed by another client.
     package func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
         try await context.state.counts?.noteHolders(among: documents)
     }
 
-    /// Takes changes that are not from this run's feed. Returns once there is room for more.
+    /// Enqueues changes that are not from this run's feed. Returns once there is room for more.
     package func take(_ candidates: [Candidate]) async throws {
         await progress.count { $0.changes += candidates.count }
         try await flow.submit(candidates, try await context.state.deadLettered.newest(in: ledger))
     }
 
-    /// Writes until the queue is finished and everything taken in is settled.
+    /// Writes until the queue is finished and all its candidates are settled.
     private func write() async throws {
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.isDryRun || settings.changeLimit != nil ? 1 : settings.capacity.writers
@@ -272,7 +273,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Makes postponed candidates ready when they are due, until the queue is aborted or the run is to stop.
+    /// Makes postponed candidates ready when they are due, until the queue is aborted or the run stops.
     private func resumePostponed() async throws {
         do {
             while let due = await flow.queue.nextDue() {
@@ -284,9 +285,9 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Saves checkpoints as work is finished, until the run's progress ends. Sleeps while there is none.
+    /// Saves checkpoints as work is finished, until the run's progress ends. Sleeps while there is no progress.
     ///
-    /// Each waits for what is finished next, so that one write to the disk covers it, too.
+    /// Each save waits for the next finished work, so that one write to the disk covers it, too.
     private func keepCheckpoint() async throws {
         while mode.keepsCheckpoint, await progress.untilCheckpointIsDue() {
             let isFollowing = await progress.facts.phase == .following
@@ -298,10 +299,10 @@ package struct Delivery: Sendable {
 
     /// Saves a checkpoint if the safe sequence has moved. Any task may call.
     ///
-    /// A start from which nothing was read is not saved: the gateway may not even know that sequence.
+    /// The start is not saved before anything was read from it: the gateway may not even know that sequence.
     package func saveCheckpoint() async throws {
         guard mode.keepsCheckpoint else { return }
-        // One after the other: an older sequence must not follow a newer one.
+        // Serialized, so that an older sequence never overwrites a newer one.
         try await saving.withLock {
             guard let sequence = await progress.unsaved else { return }
             try await ledger.saveCheckpoint(sequence)
@@ -310,7 +311,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Drops what is not finished, so that every task of the pipeline ends.
+    /// Drops unfinished work, so that every task of the pipeline ends.
     private func abandon() async {
         await flow.queue.abort()
         await progress.end()
@@ -323,7 +324,7 @@ package struct Delivery: Sendable {
         context.state.interruptions.close()
     }
 
-    /// Where the run stands.
+    /// The state of the run, for reports.
     package var facts: RunFacts {
         get async {
             var facts = await progress.facts

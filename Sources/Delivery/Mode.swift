@@ -1,36 +1,36 @@
 internal import Rules
 
-/// What a run decides, what it keeps, and when it ends. Each kind of run is one composition; nothing else asks which kind
-/// it is.
+/// What a run decides, what it keeps, and when it ends. Each kind of run is one combination of these properties; no
+/// other code distinguishes kinds of runs.
 package struct Mode: Sendable {
     /// Which documents are decided.
     package enum Scope: Sendable {
-        /// Every change: tombstones and conflicts, too. Own revisions are passed over.
+        /// Every change, including tombstones and conflicts. Own revisions are skipped.
         case changes
-        /// Live documents, whatever brings them. Own revisions are decided again if they were written before that time, in
-        /// seconds since 1970; nil: up to an hour ago.
+        /// Live documents, from any source. Own revisions are decided again if they were written before this time, in
+        /// seconds since 1970; nil: more than an hour ago.
         case documents(writtenBefore: Int?)
     }
 
     var scope = Scope.changes
-    /// Whether a later run goes on where this one ends.
+    /// Whether a later run continues where this one ends.
     var keepsCheckpoint = true
-    /// Guards against rules that write the same documents over and over. Nil for what can't loop.
+    /// Limits for rules that write the same documents over and over. Nil for runs that can't loop.
     var guards: EffectLimits?
-    /// Whether the run ends once all that it has read and written is settled: then it decides what its rules write itself,
-    /// without waiting for the feed.
+    /// Whether the run ends once everything that it has read and written is settled. Then it decides its own writes
+    /// itself, without waiting for the feed.
     var endsOnceSettled = false
-    /// The time for which scheduled rules run, in seconds since 1970: what they do outside the database is other than what
-    /// they did the time before. Nil: they have none.
+    /// The scheduled time of the pass, in seconds since 1970. It distinguishes the events of this pass from those of
+    /// earlier passes. Nil: the pass is not scheduled.
     var passTime: Int?
 
-    /// `run`: follows the feed for ever.
+    /// `run`: follows the feed until it is stopped.
     package static func follow(_ guards: EffectLimits?) -> Mode { Mode(guards: guards) }
 
     /// `run --once`: follows the feed to its end.
     package static func once(_ guards: EffectLimits?) -> Mode { Mode(guards: guards, endsOnceSettled: true) }
 
-    /// A member that shares the work with others: the log keeps its place.
+    /// A member that shares the work with others: the log stores its position.
     package static func share(_ guards: EffectLimits?) -> Mode { Mode(keepsCheckpoint: false, guards: guards) }
 
     /// `dead-letters retry`.
@@ -43,8 +43,8 @@ package struct Mode: Sendable {
     /// Rules with `every`.
     ///
     /// - Parameters:
-    ///   - began: When the pass began, in seconds since 1970: it decides again what was written before.
-    ///   - time: The time for which it runs.
+    ///   - began: When the pass began, in seconds since 1970. Revisions written earlier are decided again.
+    ///   - time: The scheduled time.
     package static func scheduledPass(began: Int, time: Int) -> Mode {
         Mode(
             scope: .documents(writtenBefore: began), keepsCheckpoint: false, endsOnceSettled: true, passTime: time)

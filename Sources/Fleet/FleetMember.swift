@@ -1,6 +1,7 @@
 internal import Locking
 
-/// One process of a fleet: keeps its leases, leads if no other member does, and works on its share of the partitions.
+/// One process of a fleet. It renews its leases, leads if no other member does, and works on its share of the
+/// partitions.
 package final class FleetMember: Sendable {
     /// What a member may do.
     package enum Role: String, Sendable, CaseIterable {
@@ -12,12 +13,12 @@ package final class FleetMember: Sendable {
     private let role: Role
     private let keeper: LeaseKeeper
     private let leader: FleetLeader
-    /// Says which partitions this member has, and stops it.
+    /// Knows which partitions this member works on.
     package let worker: FleetWorker
     private let stopped = Signal()
     private let beforeLeaving = Locked<@Sendable () async -> Void>({})
 
-    /// - Parameter log: With this role too: a reader counts for no share.
+    /// - Parameter log: Must know the same role: a reader gets no share of the partitions.
     package init(
         log: any WorkLog, feed: any LeaderFeed, duty: (any LeaderDuty)? = nil, processor: any Processor,
         role: Role = .auto,
@@ -31,19 +32,19 @@ package final class FleetMember: Sendable {
             log: log, processor: processor, keeper: keeper, settings: settings, environment: environment)
     }
 
-    /// Whether this member may do anything now that others would notice.
+    /// Whether this member may cause effects now: its lease was renewed recently enough.
     package var mayAct: Bool { keeper.isTrusted }
 
-    /// Sets what is done after a stop, while this is still a member.
+    /// Sets what is called after the work has stopped and before this process leaves the fleet.
     package func setBeforeLeaving(_ body: @escaping @Sendable () async -> Void) { beforeLeaving.withLock { $0 = body } }
 
-    /// Finishes what is in work, gives everything back, and lets ``run()`` return.
+    /// Finishes the changes under way, releases all leases, and lets ``run()`` return.
     package func stop() {
         worker.stop()
         stopped.raise()
     }
 
-    /// Works until ``stop()``; or until it is cancelled, which gives nothing back: the leases expire.
+    /// Works until ``stop()``. Cancelling ends it at once and releases nothing: the leases expire.
     ///
     /// - Throws: ``WorkLogError`` `.refused`, `CancellationError`.
     package func run() async throws {
@@ -51,12 +52,12 @@ package final class FleetMember: Sendable {
             group.addTask { try await self.keeper.run() }
             if role != .worker { group.addTask { try await self.leadUntilStopped() } }
             if role != .reader { group.addTask { try await self.worker.run() } }
-            // The keeper ends only with an error; the others when they are stopped.
+            // The renewals end only with an error, the other tasks when they are stopped.
             for _ in 0..<(role == .auto ? 2 : 1) { try await group.next() }
             group.cancelAll()
         }
         await beforeLeaving.withLock { $0 }()
-        // Without an answer, the membership expires.
+        // If the engine does not answer, the membership expires.
         do { try await log.leave() } catch {}
     }
 

@@ -1,10 +1,10 @@
-/// How a member of a fleet works. The time of a lease is the log's, because all members must agree on it.
+/// How a member of a fleet works. The duration of a lease belongs to the log, because all members must agree on it.
 package struct FleetSettings: Sendable {
     /// How long before its expiry a lease is no longer trusted.
     package var margin = Duration.seconds(1)
-    /// How long to wait for news before looking again.
+    /// How long one call waits for new changes.
     package var poll = Duration.seconds(1)
-    /// The longest wait before a failed call is tried again.
+    /// The longest wait before a failed call is repeated.
     package var longestBackoff = Duration.seconds(5)
     package var work = Work()
     package var isolation = Isolation()
@@ -12,42 +12,42 @@ package struct FleetSettings: Sendable {
 
     package init() {}
 
-    /// How many changes a member works on at once.
+    /// The most changes that a member works on at once.
     package struct Work: Sendable {
         /// Of one partition.
         package var window = 1_000
         /// In one call of the processor.
         package var batch = 100
-        /// How many such calls may be under way for one partition.
+        /// How many calls of the processor may be under way for one partition.
         package var batchesAtOnce = 4
-        /// Of all partitions. They are finished before a partition is given back.
+        /// Of all partitions. A partition is released after its changes under way are finished.
         package var inWork = 1_000
 
-        /// Fewer changes are not worth a call of the processor, if there are more.
+        /// While more changes wait, the processor is not called with fewer than this.
         var worthwhile: Int { max(1, batch / 2) }
     }
 
-    /// How a change that may end the process is tried alone.
+    /// How a change that may have crashed the process is attempted in isolation.
     package struct Isolation: Sendable {
-        /// A document is dead after this many tries that failed, or whose process ended soon.
+        /// A document is dead-lettered after this many attempts that failed or crashed the process.
         package var attempts = 5
-        /// A process that ends later than this after such an attempt began has most likely ended for another reason.
+        /// A process that ends later than this after such an attempt began most likely ended for another reason.
         package var survival = Duration.seconds(1)
-        /// How many tries that the process survived for this time count as one, if it then ended without an answer. So
-        /// random kills rarely make a document dead that takes long.
+        /// If the process ends after it has survived an attempt for this time, this many such attempts count as one. So
+        /// random kills rarely dead-letter a slow document.
         package var survivalsPerAttempt = 4
-        /// A member that lost its engine, or was cut off, is back among the members after this time. A partition
-        /// must be held this long before it is known which processes have ended.
+        /// A member that lost its connection to the engine has rejoined after this time. A partition must be held this
+        /// long before it is known which processes have ended.
         package var settlingTime = Duration.seconds(15)
-        /// How long to wait after the first failed try. Doubles with every further one.
+        /// How long to wait after the first failed attempt. Doubles with each further one.
         package var retryDelay = Duration.seconds(1)
-        /// After how many lost owners without progress every change is tried alone.
+        /// After this many owners were lost without progress, every change is attempted in isolation.
         package var suspiciousTakeovers = 2
     }
 
     /// How the leader fills the log.
     package struct Leader: Sendable {
-        /// How many changes are appended at once at most.
+        /// The most changes in one append.
         package var appendLimit = 500
         /// The leader stops reading while more changes than this are in the log.
         package var backlogLimit = 1_000_000
@@ -56,12 +56,12 @@ package struct FleetSettings: Sendable {
     }
 }
 
-/// What the code of a fleet gets from outside.
+/// The dependencies of the fleet code that tests replace.
 package struct FleetEnvironment: Sendable {
     package var clock: any FleetClock
     /// A number from 0 up to, not including, 1.
     package var random: @Sendable () -> Double
-    /// Told what happens, for logs and metrics. Must not block.
+    /// Receives what happens, for logs and metrics. Must not block.
     package var note: @Sendable (FleetNote) -> Void
 
     package init(
@@ -74,9 +74,9 @@ package struct FleetEnvironment: Sendable {
 
 /// Something that happened to a member.
 package enum FleetNote: Hashable, Sendable {
-    /// A lease was granted. For a partition: after this many owners that lost it without progress.
+    /// A lease was granted. `takeovers`: how many owners lost the partition since its last progress.
     case gained(LeaseName, takeovers: Int)
-    /// A lease was given back.
+    /// A lease was released.
     case released(LeaseName)
     /// Another member has the lease, or it is void.
     case lost(LeaseName)
@@ -84,17 +84,17 @@ package enum FleetNote: Hashable, Sendable {
     case fenced(LeaseName)
     /// It is unknown whether a commit under this lease is stored.
     case unknownCommit(LeaseName)
-    /// A call failed and is tried again after this time.
+    /// A call failed and is repeated after this time.
     case unavailable(reason: String, retryAfter: Duration)
     /// This number of changes was appended.
     case appended(Int)
-    /// A commit of this partition was stored, with the numbers of changes that it deleted from the log, parked, and dead-lettered.
+    /// A commit of this partition was stored, which parked and dead-lettered these numbers of changes.
     case committed(partition: Int, parked: Int, dead: Int)
     /// The leader waits, because this number of changes is in the log.
     case backlogFull(Int)
 }
 
-/// Waits between tries of a call: exponential with full jitter.
+/// Waits between attempts of a call: exponential with full jitter.
 struct Backoff {
     private var failures = 0
     private let environment: FleetEnvironment
@@ -105,7 +105,7 @@ struct Backoff {
         self.environment = environment
     }
 
-    /// The time until the next try; up to 0.2 s after the first failure.
+    /// The time until the next attempt; up to 0.2 s after the first failure.
     mutating func next(_ error: WorkLogError) -> Duration {
         failures = min(failures + 1, 20)
         let limit = min(.milliseconds(100 << failures), longest)

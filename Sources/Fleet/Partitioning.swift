@@ -17,13 +17,13 @@ package enum Partitioning {
         Int(fnv1a(id.bytes) % UInt64(partitions))
     }
 
-    /// How many partitions a member may have: its part of all, rounded up.
+    /// How many partitions a member may have: an equal share, rounded up.
     package static func share(of partitions: Int, among members: Int) -> Int {
         members <= 1 ? partitions : (partitions + members - 1) / members
     }
 
-    /// Sorts partitions by how much this owner is preferred for them, the most first: rendezvous hashing. Members that
-    /// choose at the same time seldom choose the same.
+    /// Sorts partitions by this owner's preference, the highest first: rendezvous hashing. Members that choose at the
+    /// same time seldom choose the same partitions.
     package static func rendezvous(_ partitions: [Int], for owner: String) -> [Int] {
         let start = fnv1a(owner.utf8)
         return partitions.map { (weight: mixed(start ^ UInt64($0)), partition: $0) }
@@ -31,7 +31,7 @@ package enum Partitioning {
             .map(\.partition)
     }
 
-    /// Spreads small differences over all bits: the end of SplitMix64.
+    /// Spreads small differences over all bits: the last steps of SplitMix64.
     private static func mixed(_ value: UInt64) -> UInt64 {
         var mixed = value &+ 0x9e37_79b9_7f4a_7c15
         mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9

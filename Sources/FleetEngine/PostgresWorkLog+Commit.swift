@@ -28,14 +28,14 @@ extension PostgresWorkLog {
         _ claim: Claim, _ values: [PostgresValue], _ connection: PostgresConnection
     ) throws -> Claim {
         let row = try connection.run(movePosition, values).rows.first
-        guard let row else { throw WorkLogError.fenced("the lease is void, or another commit came between") }
+        guard let row else { throw WorkLogError.fenced("the lease is void, or another commit came first") }
         return try claim.with(row)
     }
 
-    /// `$1` to `$4` the lease, `$5` partition, `$6` the version that is known, `$7` the old position, `$8` the new one,
-    /// `$9` whether the lease ends. No line: fenced.
+    /// `$1` to `$4` the lease, `$5` partition, `$6` the known version, `$7` the old position, `$8` the new position,
+    /// `$9` whether the lease ends. No row: fenced.
     ///
-    /// Nothing is at or below the old position. Named, it spares the server to walk over what was deleted.
+    /// No row is at or below the old position. Naming it spares the server a scan over deleted rows.
     private static let movePosition = """
         WITH l AS MATERIALIZED (
             SELECT FROM lease l, fleet f
@@ -59,7 +59,8 @@ extension PostgresWorkLog {
         var values: [PostgresValue]
     }
 
-    /// In the order of the outcome's properties. Each names a line once, because a statement cannot change one twice.
+    /// In the order of the outcome's properties. Each statement names a row only once, because it cannot change a row
+    /// twice.
     private static func statements(for outcome: Outcome, of owner: String, partition: Int) -> [Statement] {
         func statement<Element>(
             _ sql: String, _ elements: [Element], _ values: ([Element]) -> [PostgresValue]
@@ -90,14 +91,14 @@ extension PostgresWorkLog {
         ].compactMap { $0 }
     }
 
-    /// Of each key the last one.
+    /// The last element of each key.
     private static func latest<Element, Key: Hashable>(_ all: [Element], by key: (Element) -> Key) -> [Element] {
         var last: [Key: Int] = [:]
         for (place, element) in all.enumerated() { last[key(element)] = place }
         return last.values.sorted().map { all[$0] }
     }
 
-    /// One change for each document: what is left after they joined one after the other.
+    /// One change for each document: all of its changes, joined in order.
     private static func merged(_ all: [LoggedChange]) -> [LoggedChange] {
         var changes: [LoggedChange] = []
         var places: [DocumentKey: Int] = [:]

@@ -34,7 +34,7 @@ extension PostgresWorkLog {
     }
 
     package func answered() async throws(WorkLogError) -> Answered? {
-        // What it deletes may be deleted again.
+        // Repeating the deletion is harmless.
         try await leading.call { session in
             try session.connection.run(Self.answeredMark).rows.first.map { row in
                 Answered(n: try row.int64(0), sequence: try row.text(1))
@@ -53,7 +53,7 @@ extension PostgresWorkLog {
 // MARK: - Statements
 
 extension PostgresWorkLog {
-    /// `$1` owner, `$2` time of a lease in ms. One row, without a token if another member leads.
+    /// `$1` owner, `$2` duration of a lease in ms. One row, without a token if another member leads.
     private static func leadership(_ identity: WorkLogIdentity) -> String {
         """
         WITH \(identity.state),
@@ -77,8 +77,8 @@ extension PostgresWorkLog {
         """
     }
 
-    /// `$1` to `$4` the lease, `$5` sequence or null, `$6` how many changes, `$7` the place where the log must end; then
-    /// arrays: `$8` partitions, `$9` sequences, `$10` ids, `$11` revisions, `$12` kinds. No line: fenced.
+    /// `$1` to `$4` the lease, `$5` sequence or null, `$6` how many changes, `$7` the place where the log must end;
+    /// then arrays: `$8` partitions, `$9` sequences, `$10` ids, `$11` revisions, `$12` kinds. No row: fenced.
     private static let appending = """
         WITH l AS MATERIALIZED (
             SELECT FROM lease WHERE name = $1 AND owner = $2 AND token = $3 FOR NO KEY UPDATE),

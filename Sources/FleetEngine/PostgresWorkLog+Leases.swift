@@ -2,8 +2,8 @@ package import Fleet
 internal import Locking
 internal import PostgreSQL
 
-// The statements that grant leases look at the server's identity as well: see ``WorkLogIdentity``. If it is another one,
-// they change nothing and return a line that says so.
+// The statements that grant leases also check the server's identity: see ``WorkLogIdentity``. If it has changed, they
+// change nothing and return a row that says so.
 extension PostgresWorkLog {
     private var leaseMilliseconds: PostgresValue { .int(leaseTime.wholeMilliseconds) }
 
@@ -27,7 +27,7 @@ extension PostgresWorkLog {
         throw .refused(Self.membershipIsOver)
     }
 
-    /// The reason when a membership was over, and may not go on as another one.
+    /// The reason when a membership was over, and no new one may begin.
     package static let membershipIsOver = "the membership was over: this member was silent for too long"
 
     package func claim(_ partitions: [Int], atMost limit: Int) async throws(WorkLogError) -> [Claim] {
@@ -45,7 +45,7 @@ extension PostgresWorkLog {
     package func refresh(_ claim: Claim) async throws(WorkLogError) -> Claim {
         let values = claim.lease.parameters(owner)
         return try await working.call { session in
-            // A commit that is under way holds the lease's line.
+            // A commit under way holds the lease's row.
             let row = try session.connection.run(
                 """
                 SELECT p.position, p.version, p.takeovers
@@ -81,9 +81,9 @@ extension PostgresWorkLog {
             """, [.text(owner)])
     }
 
-    /// Calls `body`, and once more after all leases were voided, if it says that the server is another one.
+    /// Calls `body`. If it finds that the server has changed, voids all leases and calls it again.
     ///
-    /// - Parameter body: Nil: the server is another one.
+    /// - Parameter body: Returns nil if the server has changed.
     func granting<Result: Sendable>(
         _ calls: WorkLogCalls, _ body: @escaping @Sendable (WorkLogCalls.Session) throws -> Result?
     ) async throws(WorkLogError) -> Result {
@@ -91,7 +91,7 @@ extension PostgresWorkLog {
             if let result = try body(session) { return result }
             _ = try session.identity.notice(leaseTime: leaseTime, session.connection)
             if let result = try body(session) { return result }
-            throw WorkLogError.unavailable("the server changes its state")
+            throw WorkLogError.unavailable("the server's identity keeps changing")
         }
     }
 }
@@ -99,16 +99,17 @@ extension PostgresWorkLog {
 // MARK: - Statements
 
 extension PostgresWorkLog {
-    /// SQL before a `WHERE`. The member stays on the list, and may not act.
+    /// SQL before a `WHERE`. The member stays listed, and may not cause effects.
     static let endMembership = "UPDATE member SET membership = NULL, shares = false, works = false"
 
-    /// SQL: a number that no membership had, also in a dump that was restored: the time.
+    /// SQL: a number that no membership ever had, even after a dump was restored: the time.
     static let newMembership = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
 
-    /// `$1` owner, `$2` whether it works, `$3` time of a lease in ms, `$4` holder, `$5` whether it shares the work.
+    /// `$1` owner, `$2` whether it works on partitions, `$3` duration of a lease in ms, `$4` holder, `$5` whether it
+    /// shares the work.
     ///
-    /// The first line is the member's, then there is one for each lease that it has or could take. A lease is free that
-    /// had expired before the statement began.
+    /// The first row is the member's. The others are leases that it has or could take. A lease is free if it had
+    /// expired before the statement began.
     private static func renewal(_ identity: WorkLogIdentity) -> String {
         """
         WITH \(identity.state),
@@ -151,10 +152,10 @@ extension PostgresWorkLog {
         return (renewal, try me.int64(2), try me.int(4))
     }
 
-    /// `$1` owner, `$2` partitions, `$3` how many, `$4` time of a lease in ms.
+    /// `$1` owner, `$2` partitions, `$3` how many, `$4` duration of a lease in ms.
     ///
-    /// Leases that others are taking or changing right now are left out. The membership of those that lose a lease, or whose
-    /// time is over, ends.
+    /// Leases that other members are taking or changing right now are left out. The membership of members that lose a
+    /// lease, or whose lease has expired, ends.
     private static func claims(_ identity: WorkLogIdentity) -> String {
         """
         WITH \(identity.state),

@@ -2,19 +2,19 @@ package import Fleet
 internal import Locking
 package import PostgreSQL
 
-/// Either one member has the whole work, or several share it. A member that begins with one or the other locks the lease of the
+/// Either one member does all the work, or several share it. A member that starts either way locks the lease of the
 /// feed first.
 extension PostgresWorkLog {
-    /// The answer to a member that wants to act.
+    /// The answer to a member that wants to start.
     package enum Entry<Value: Sendable>: Sendable {
         case granted(Value)
-        /// Another process does not allow it, which describes itself so.
+        /// This other process prevents it.
         case refused(holder: String)
     }
 
-    /// Takes the lease of the feed, and with it the whole work, under a new membership. Blocks.
+    /// Takes the lease of the feed, and with it all the work, under a new membership. Blocks.
     ///
-    /// - Parameter body: What else the transaction does, after this.
+    /// - Parameter body: Called afterwards in the same transaction.
     /// - Throws: `PostgresError`; what `body` throws.
     package func leadDirectly(_ body: (PostgresConnection) throws -> Void = { _ in }) throws -> Entry<Lease> {
         let milliseconds = PostgresValue.int(leaseTime.wholeMilliseconds)
@@ -32,7 +32,7 @@ extension PostgresWorkLog {
                 """, [.text(owner), milliseconds]
             ).rows.first
             guard let taken, let incarnation = taken[1].text else { throw WorkLogPartitions.incomplete }
-            // Those whose time is over: none of them has anything that counts.
+            // Members whose lease has expired: none of them holds anything valid.
             try connection.run("\(Self.endMembership) WHERE membership IS NOT NULL AND owner <> $1", [.text(owner)])
             try beginMembership(connection)
             try body(connection)
@@ -40,9 +40,9 @@ extension PostgresWorkLog {
         }
     }
 
-    /// Becomes one of those that share the work, under a new membership.
+    /// Joins the members that share the work, under a new membership.
     ///
-    /// - Parameter body: What else the transaction does, after this.
+    /// - Parameter body: Called afterwards in the same transaction.
     /// - Throws: ``WorkLogError``.
     package func join(
         _ body: @escaping @Sendable (PostgresConnection) throws -> Void = { _ in }
@@ -53,7 +53,7 @@ extension PostgresWorkLog {
                 if let holder = try Self.holder(besides: owner, shares: true, connection) {
                     return .refused(holder: holder)
                 }
-                // The one that had the whole work was silent for too long.
+                // The member that did all the work was silent for too long.
                 try connection.run(
                     "\(Self.endMembership) WHERE owner = (SELECT owner FROM lease WHERE name = 'feed' AND direct)")
                 try connection.run("UPDATE lease SET owner = NULL, direct = false WHERE name = 'feed' AND direct")
@@ -84,9 +84,9 @@ extension PostgresWorkLog {
         currentMembership.withLock { $0 = membership }
     }
 
-    /// Gives back the whole work, and ends the membership. Blocks.
+    /// Releases the direct lease, and ends the membership. Blocks.
     ///
-    /// - Parameter body: What else the transaction does, after this.
+    /// - Parameter body: Called afterwards in the same transaction.
     /// - Throws: `PostgresError`; what `body` throws.
     package func leaveNow(_ body: (PostgresConnection) throws -> Void) throws {
         try renewals.transactionNow { session in
@@ -102,9 +102,9 @@ extension PostgresWorkLog {
         try connection.run("SELECT FROM lease WHERE name = 'feed' FOR NO KEY UPDATE")
     }
 
-    /// The process because of which a member may not begin to act. Nil: it may.
+    /// The process that prevents a member from starting. Nil: none does.
     ///
-    /// - Parameter shares: Whether it wants to share the work. Else it wants all of it.
+    /// - Parameter shares: Whether it wants to share the work, rather than do all of it.
     package static func holder(
         besides owner: String, shares: Bool, _ connection: PostgresConnection
     ) throws(PostgresError) -> String? {
@@ -112,7 +112,7 @@ extension PostgresWorkLog {
         return try connection.run(leading, [.text(owner), .int(shares ? 1 : 0)]).rows.first?.first?.text
     }
 
-    /// SQL: one of those that share the work: the one that reads the feed, or else the first one.
+    /// SQL: one member that shares the work: the one that reads the feed, or else the first one.
     package static let firstSharing = """
         SELECT m.holder FROM member m
         LEFT JOIN lease l ON l.name = 'feed' AND l.owner = m.owner AND l.until > clock_timestamp()

@@ -3,7 +3,7 @@ internal import Locking
 internal import PostgreSQL
 
 extension PostgresWorkLog {
-    /// How long to wait between two looks for news.
+    /// How long to wait between two polls.
     private static let shortestPoll = Duration.milliseconds(50)
     private static let longestPoll = Duration.milliseconds(100)
 
@@ -59,8 +59,8 @@ extension PostgresWorkLog {
         }
     }
 
-    /// SQL: the owners that live, with spaces between them. A process that shares the work no more, because its time was
-    /// over, lives as long as it tells that it is there.
+    /// SQL: the current members' owners, separated by spaces. A process that no longer shares the work, because its
+    /// lease expired, is included while it renews its membership.
     private static let living = """
         SELECT string_agg(owner, ' ') FROM member
         WHERE until > clock_timestamp() AND (membership IS NOT NULL OR program <> '')
@@ -84,7 +84,7 @@ extension PostgresWorkLog {
 // MARK: - Statements
 
 extension PostgresWorkLog {
-    /// `$1` owner, then arrays: `$2` partitions, `$3` tokens, `$4` incarnations, `$5` the last place that was read.
+    /// `$1` owner, then arrays: `$2` partitions, `$3` tokens, `$4` incarnations, `$5` the last places that were read.
     private static let latestNews = """
         SELECT i.partition, x.has_changes, x.has_due
         FROM unnest($2::smallint[], $3::bigint[], $4::text[], $5::bigint[]) i (partition, token, incarnation, n)
@@ -97,8 +97,8 @@ extension PostgresWorkLog {
         WHERE x.has_changes OR x.has_due
         """
 
-    /// `$1` to `$4` the lease, `$5` partition, `$6` after this place, `$7` how many. No line: fenced. A line without `n`:
-    /// nothing is there.
+    /// `$1` to `$4` the lease, `$5` partition, `$6` after this place, `$7` how many. No row: fenced. A row without `n`:
+    /// there is nothing.
     private static let nextChanges = """
         SELECT w.n, w.seq, w.id, w.rev, w.kind, w.tries, CASE WHEN w.tries <> '' THEN (\(living)) END, w.is_parked
         FROM (
@@ -123,7 +123,7 @@ extension PostgresWorkLog {
         ORDER BY w.due, w.first_n
         """
 
-    /// A line for each partition; the last three columns are the same in all.
+    /// One row for each partition; the last three columns are the same in all rows.
     private static let facts = """
         WITH w AS (SELECT partition, count(*) AS entries, min(n) AS first FROM work GROUP BY partition),
         k AS (SELECT partition, count(*) AS parked FROM parked GROUP BY partition)
@@ -140,7 +140,8 @@ extension PostgresWorkLog {
 }
 
 extension LoggedChange {
-    /// - Parameter row: Place, sequence, id, revisions, kind, tries, and who lives if there are any.
+    /// - Parameter row: Place, sequence, id, revisions, kind, attempts in isolation, and the current owners if there
+    ///   are such attempts.
     init(row: [PostgresValue], of owner: String) throws(PostgresError) {
         let number = try row.int(4)
         guard let kind = FeedEntry.Kind(rawValue: number) else {

@@ -4,16 +4,17 @@ package import PostgreSQL
 
 /// A ``WorkLog`` in PostgreSQL: one member's handle.
 ///
-/// The tables are those of the state, and must be there. Ids and revisions are bytes, which are compared as a gateway
-/// does; nothing else of a document is stored. Nearly every call is one statement and one round trip; a commit that does
-/// more than move the position is a transaction of several. Leases run by `clock_timestamp()` alone. Each call that
-/// changes what a lease protects locks the lease's row first, so that no member can take the lease before it is stored.
-/// The order of locks is always: leases, `fleet`, positions, the rest; members last.
+/// The tables belong to the state and must exist. Ids and revisions are stored as bytes and compared as a gateway
+/// compares them; nothing else of a document is stored. Nearly every call is one statement and one round trip; a commit
+/// that does more than move the position is a transaction of several statements. Only `clock_timestamp()` determines
+/// when leases expire. Each call that changes what a lease protects locks the lease's row first, so that no member can
+/// take the lease before the change is stored. Locks are always taken in this order: leases, `fleet`, positions, other
+/// tables, members.
 ///
-/// Three connections: renewals have one alone, so that no other call delays them.
+/// It has three connections. Renewals have their own, so that no other call delays them.
 ///
-/// A member that is stopped in a transaction of several statements holds its locks until the server ends its session:
-/// `makeQueue` sets `idleInTransactionTimeout` to less than the time of a lease.
+/// A member that is paused in a transaction of several statements holds its locks until the server ends its session. So
+/// `makeQueue` sets `idleInTransactionTimeout` to less than the duration of a lease.
 package final class PostgresWorkLog: WorkLog {
     package let owner: String
     package let partitions: Int
@@ -21,7 +22,7 @@ package final class PostgresWorkLog: WorkLog {
     let member: Member
     /// Saves dead letters for dead changes, as a part of the commit.
     let keepDeadLetters: @Sendable ([DeadChange], PostgresConnection) throws -> Void
-    /// Told of the engine's time, in milliseconds since 1970, and when it was asked.
+    /// Receives the engine's time, in milliseconds since 1970, and when it was requested.
     let noteTime: @Sendable (Int, ContinuousClock.Instant) -> Void
     let renewals: WorkLogCalls
     let leading: WorkLogCalls
@@ -29,31 +30,33 @@ package final class PostgresWorkLog: WorkLog {
     let fenced = FencedCommits()
     let currentMembership = Locked<Int64?>(nil)
 
-    /// What this handle is to the fleet.
+    /// The role of this handle in the fleet.
     struct Member {
-        /// Who it is, for people.
+        /// How the process describes itself.
         let holder: String
-        /// Whether it may have partitions.
+        /// Whether it may work on partitions.
         let works: Bool
-        /// Whether it shares the work. Else it has all of it, without the log: see ``leadDirectly(_:)``.
+        /// Whether it shares the work. Otherwise it does all the work, without the log: see ``leadDirectly(_:)``.
         let shares: Bool
-        /// Whether it ends once it was silent for too long, instead of going on under another membership.
+        /// Whether the process ends once it was silent for too long, instead of continuing under a new membership.
         let endsWithMembership: Bool
     }
 
-    /// Connects to nothing yet. Call ``prepare()`` first.
+    /// Does not connect yet. Call ``prepare()`` first.
     ///
     /// - Parameters:
-    ///   - makeQueue: Makes a connection whose calls have this deadline; its schema is the fleet's.
-    ///   - owner: Of this start of the process alone.
-    ///   - holder: Who it is, for people.
-    ///   - works: False: a member that only leads.
-    ///   - isDirect: Whether it has the whole work or nothing.
-    ///   - keepDeadLetters: Called in each commit with its dead changes, which are stored already.
-    ///   - endsWithMembership: Whether a renewal after the membership was over is `.refused`, instead of a new membership.
-    ///   - leaseTime: Members with different ones can live together.
-    ///   - partitions: Of a new fleet; of another one the number that it has.
-    ///   - noteTime: Told with each renewal of the engine's time, in milliseconds since 1970, and when it was asked.
+    ///   - makeQueue: Makes a connection to the fleet's schema whose calls have this deadline.
+    ///   - owner: Unique to this start of the process.
+    ///   - holder: How the process describes itself.
+    ///   - works: False for a member that only leads.
+    ///   - isDirect: Whether it does all the work or none.
+    ///   - keepDeadLetters: Called in each commit with its dead changes, after these are stored.
+    ///   - endsWithMembership: Whether a renewal after the end of the membership is `.refused`, instead of beginning a
+    ///     new one.
+    ///   - leaseTime: Members may have different ones.
+    ///   - partitions: For a new fleet; for an existing one the number that it has.
+    ///   - noteTime: Receives with each renewal the engine's time, in milliseconds since 1970, and when it was
+    ///     requested.
     package init(
         makeQueue: @escaping @Sendable (_ deadline: Duration) -> PostgresQueue, owner: String, holder: String,
         works: Bool = true, isDirect: Bool = false, endsWithMembership: Bool = false,
@@ -72,12 +75,13 @@ package final class PostgresWorkLog: WorkLog {
         working = WorkLogCalls(makeQueue(leaseTime), leaseTime: leaseTime)
     }
 
-    /// Makes the partitions if they are missing. Any number of members may do so at once.
+    /// Creates the partitions if they are missing. Any number of members may do so at once.
     ///
     /// - Throws: ``WorkLogError``: `.refused` if the fleet has another number of partitions.
     package func prepare() async throws(WorkLogError) { try await leading.prepare(partitions: partitions) }
 
-    /// Closes the connections once what is under way is done. Blocks that long, a deadline at most. Gives nothing back.
+    /// Closes the connections once the calls under way are done. Blocks until then, at most for one deadline. Releases
+    /// nothing.
     package func close() {
         for calls in [renewals, leading, working] { calls.close() }
     }
@@ -90,14 +94,13 @@ package final class PostgresWorkLog: WorkLog {
 
     // MARK: Fencing other writes
 
-    /// The number of this membership: another one after it was over. Nil before the first renewal.
+    /// The number of this membership. It changes after the membership was over. Nil before the first renewal.
     package var membership: Int64? { currentMembership.withLock { $0 } }
 
-    /// Prevents others from taking over a member's leases until the transaction ends.
+    /// Prevents other members from taking over a member's leases until the transaction ends.
     ///
-    /// A member that takes an expired lease ends its owner's membership, and waits for this transaction first. A
-    /// member that comes back renews itself under another number: without the number, a member that was stopped for long
-    /// can pass.
+    /// A member that takes an expired lease ends its owner's membership, and waits for this transaction first. A member
+    /// that rejoins has another number: without checking the number, a member that was paused for long could pass.
     ///
     /// - Parameter membership: ``membership`` when the work began. Nil: any.
     /// - Throws: ``WorkLogError`` `.fenced`; `PostgresError`.
@@ -108,7 +111,7 @@ package final class PostgresWorkLog: WorkLog {
             "SELECT 1 FROM member WHERE owner = $1 AND membership = coalesce($2::bigint, membership) FOR SHARE",
             [.text(owner), membership.map { .int(Int($0)) } ?? .null])
         guard found.rows.isEmpty else { return }
-        throw WorkLogError.fenced("this member's time is over")
+        throw WorkLogError.fenced("this member's membership is over")
     }
 }
 

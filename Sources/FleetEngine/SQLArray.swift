@@ -1,6 +1,6 @@
 internal import PostgreSQL
 
-/// A parameter for `unnest($1::…[])`, in the server's binary form: nothing has to be escaped.
+/// A parameter for `unnest($1::…[])`, in the server's binary form, so that nothing has to be escaped.
 ///
 /// - Note: Source: PostgreSQL 15, `array_recv` in `src/backend/utils/adt/arrayfuncs.c`; the OIDs are those of
 ///   `src/include/catalog/pg_type.dat`.
@@ -11,7 +11,7 @@ enum SQLArray {
     /// `bigint[]`
     static func numbers(_ values: some Collection<Int64>) -> PostgresValue { array(values, type: 20) { $0.add($1) } }
 
-    /// `smallint[]`. Partitions and kinds of changes fit, others do not in all cases.
+    /// `smallint[]`, for partitions and kinds of changes. Other numbers may not fit.
     static func smallNumbers(_ values: some Collection<Int>) -> PostgresValue {
         array(values, type: 21) { $0.add(Int16(clamping: $1)) }
     }
@@ -96,6 +96,6 @@ extension [PostgresValue] {
 
 extension PostgresError {
     fileprivate static func unexpected(_ column: Int) -> PostgresError {
-        .badAnswer(reason: "column \(column + 1) has no value, or one of another type")
+        .badAnswer(reason: "column \(column + 1) has no value, or a value of another type")
     }
 }

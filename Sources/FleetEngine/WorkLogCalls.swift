@@ -2,7 +2,7 @@ internal import Fleet
 internal import Locking
 internal import PostgreSQL
 
-/// The calls of one kind: a connection of their own, and what their errors mean.
+/// The calls of one kind: their connection, and the meaning of their errors.
 final class WorkLogCalls: Sendable {
     /// What a call needs.
     struct Session {
@@ -23,17 +23,17 @@ final class WorkLogCalls: Sendable {
 
     init(_ queue: PostgresQueue, leaseTime: Duration) { (self.queue, self.leaseTime) = (queue, leaseTime) }
 
-    /// Blocks until what is under way is done.
+    /// Blocks until the calls under way are done.
     func close() { queue.close() }
 
-    /// Makes the partitions if they are missing.
+    /// Creates the partitions if they are missing.
     func prepare(partitions: Int) async throws(WorkLogError) {
         try await perform { [leaseTime] connection in
             try WorkLogPartitions.prepare(partitions, leaseTime: leaseTime, connection)
         }
     }
 
-    /// Reads, or makes a transaction of its own, whose errors tell whether it is stored.
+    /// Reads, or runs a separate transaction, whose errors show whether it is stored.
     func call<Result: Sendable>(
         _ body: @escaping @Sendable (Session) throws -> Result
     ) async throws(WorkLogError) -> Result {
@@ -72,12 +72,12 @@ final class WorkLogCalls: Sendable {
         do { return try await queue.perform(body) } catch { throw WorkLogError(error) }
     }
 
-    /// Sets up a new connection, and looks whether its server is still the one that granted the leases.
+    /// Sets up a new connection, and checks whether its server is still the one that granted the leases.
     private func session(_ connection: PostgresConnection) throws -> Session {
         if let known = known.withLock({ $0 }), known.process == connection.processID, known.host == connection.host {
             return Session(connection: connection, identity: known.identity)
         }
-        // Plans are kept, and those that are made while a table is nearly empty would read all of it when it is full.
+        // Plans are cached. A plan made while a table is nearly empty would scan all of it when it is full.
         try connection.script("SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off")
         let identity = try WorkLogIdentity(connection)
         _ = try identity.notice(leaseTime: leaseTime, connection)
@@ -87,10 +87,10 @@ final class WorkLogCalls: Sendable {
 }
 
 extension WorkLogError {
-    /// Another transaction made a row with the same key after this one had looked.
+    /// Another transaction inserted a row with the same key after this one had checked.
     private static let uniqueViolation = "23505"
 
-    /// What an error of PostgreSQL means for a work log that was prepared before: what an operator may correct is worth a retry.
+    /// What an error of PostgreSQL means for a prepared work log: errors that an operator may correct are retried.
     init(_ error: any Error) {
         switch error {
         case let error as WorkLogError: self = error
@@ -102,7 +102,7 @@ extension WorkLogError {
             case .unknownCommit: self = .unknownCommit(error.description)
             case .refused, .libraryMissing, .badAnswer: self = .refused(error.description)
             }
-        // Such as a file with the password that can't be read.
+        // For example, the password file can't be read.
         default: self = .unavailable("\(error)")
         }
     }

@@ -1,16 +1,16 @@
 internal import PostgreSQL
 
-/// How SQL on this server says which state of which database it is.
+/// SQL expressions that identify the server and its incarnation.
 ///
-/// The incarnation of a log is the server's timeline, the cluster's identifier and some random digits. A promoted standby
-/// has another timeline, a new cluster another identifier, and a dump that was restored another number of the table
-/// `fleet`. The member that notices a difference first voids all leases: see ``notice(_:)``.
+/// The incarnation of a log is the server's timeline, the cluster's identifier and some random digits. A promoted
+/// standby has another timeline, a new cluster another identifier, and after a restored dump the table `fleet` has
+/// another number. The first member that notices a difference voids all leases: see ``notice(leaseTime:_:)``.
 ///
-/// Not noticed: rows that are put back into the same tables of the same server.
+/// It does not notice rows that are restored into the same tables of the same server.
 struct WorkLogIdentity: Sendable {
     /// SQL: the identifier of the cluster. NULL if the user may not read it.
     let systemID: String
-    /// SQL: the timeline that the server writes. Empty on a standby.
+    /// SQL: the server's current timeline. Empty on a standby.
     let timeline =
         "(CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END)"
 
@@ -21,7 +21,7 @@ struct WorkLogIdentity: Sendable {
         systemID = isAllowed ? "(SELECT system_identifier::text FROM pg_control_system())" : "NULL::text"
     }
 
-    /// SQL: an incarnation that never was before.
+    /// SQL: a new, unique incarnation.
     var newIncarnation: String {
         """
         (\(timeline) || '.' || coalesce(\(systemID), '') || '.'
@@ -29,7 +29,7 @@ struct WorkLogIdentity: Sendable {
         """
     }
 
-    /// SQL, with the table `fleet`: whether its incarnation is still the server's. An unreadable value is no difference.
+    /// SQL, with the table `fleet`: whether its incarnation is still the server's. An unreadable value counts as equal.
     var isSame: String {
         """
         (fleet.timeline = \(timeline) AND fleet.table_id = fleet.tableoid::bigint
@@ -37,7 +37,7 @@ struct WorkLogIdentity: Sendable {
         """
     }
 
-    /// SQL for the first part of a `WITH`: the line `f` with the time, the incarnation, and whether leases are granted.
+    /// SQL for the first part of a `WITH`: the row `f` with the time, the incarnation, and whether leases are granted.
     var state: String {
         """
         f AS MATERIALIZED (
@@ -47,11 +47,11 @@ struct WorkLogIdentity: Sendable {
         """
     }
 
-    /// Looks whether the server lost commits or is another one. If so, voids all leases, and grants none until every
-    /// tenure is over. Of several connections that do this at once, the first does it.
+    /// Checks whether the server lost commits or was replaced. If so, voids all leases, and grants none until every
+    /// tenure is over. If several connections do this at once, only the first takes effect.
     ///
     /// - Returns: The incarnation.
-    /// - Throws: `PostgresError`, never `.unknownCommit`: the next call looks again.
+    /// - Throws: `PostgresError`, never `.unknownCommit`: the next call checks again.
     func notice(leaseTime: Duration, _ connection: PostgresConnection) throws -> String {
         let row = try connection.run("SELECT incarnation, \(isSame) FROM fleet").rows.first
         if let row, row[1] == .int(1), let incarnation = row[0].text { return incarnation }

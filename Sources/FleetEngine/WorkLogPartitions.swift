@@ -3,10 +3,11 @@ package import PostgreSQL
 
 /// The partitions of a work log. The first member that shares its work decides how many there are.
 package enum WorkLogPartitions {
-    /// They are `smallint`, and a lease for each is renewed in one statement.
+    /// Partitions are `smallint`, and all their leases are renewed in one statement.
     package static let most = 4096
 
-    /// Makes the partitions of a log that has none. Several members may do so at the same time. The tables must be there.
+    /// Creates the partitions of a log that has none. Several members may do so at the same time. The tables must
+    /// exist.
     ///
     /// - Throws: `PostgresError`; ``WorkLogError`` `.refused` for another number of partitions.
     package static func prepare(
@@ -25,16 +26,16 @@ package enum WorkLogPartitions {
         try noteLease(leaseTime, connection)
     }
 
-    /// As while a dump is restored.
-    static let incomplete = PostgresError.unavailable(reason: "the tables of the fleet have no line of it")
+    /// For example, while a dump is being restored.
+    static let incomplete = PostgresError.unavailable(reason: "the table 'fleet' has no row")
 
-    /// After a change of the server, no member acts for the longest time of a lease.
+    /// Records the longest lease: after the server changes, no member works for this long.
     static func noteLease(_ time: Duration, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run(
             "UPDATE fleet SET lease_ms = $1 WHERE lease_ms < $1::bigint", [.int(time.wholeMilliseconds)])
     }
 
-    /// Makes the line of a fleet and the lease of its feed, in tables that were made in the same transaction.
+    /// Inserts the row of a fleet and the lease of its feed, into tables that were created in the same transaction.
     package static func makeFleet(_ connection: PostgresConnection) throws(PostgresError) {
         let identity = try WorkLogIdentity(connection)
         try connection.run(
@@ -61,11 +62,11 @@ package enum WorkLogPartitions {
             [.int(partitions)])
     }
 
-    /// Why a fleet can't have another number of partitions than it has.
+    /// Why the number of partitions of a fleet can't change.
     package static func other(_ partitions: Int, _ there: Int) -> String {
         "the fleet has \(there) partitions, which can't be changed to \(partitions)"
     }
 
-    /// What to do then.
+    /// The remedy for ``other(_:_:)``.
     package static func remedy(_ there: Int) -> String { "use --partitions \(there), or another --fleet" }
 }

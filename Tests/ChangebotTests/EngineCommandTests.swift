@@ -117,7 +117,7 @@ import Testing
         try await Self.administer(server, "CREATE ROLE \(user) LOGIN")
         let found = try await Self.doctor(server.url(), ["--fleet", server.uniqueName("poor")], user: user)
         Self.expect(
-            found.findings.first, "error", "may not make the schema", remedy: "GRANT CREATE ON DATABASE \"postgres\" TO"
+            found.findings.first, "error", "may not create the schema", remedy: "GRANT CREATE ON DATABASE \"postgres\" TO"
         )
     }
 

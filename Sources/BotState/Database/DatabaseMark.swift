@@ -1,18 +1,18 @@
 package import GatewayClient
 internal import LosslessJSON
 
-/// The local document that holds a bot's mark. No feed shows it and no replication carries it.
+/// The local document that holds a bot's mark. Feeds and replications do not include it.
 ///
-/// Some gateways accept the document and do not keep it: a caching proxy, or two databases behind one load balancer. Each
-/// write is therefore read back. Once that fails, every call throws `.notOffered`, as for a user who may not keep local
-/// documents.
+/// Some gateways accept the document but do not keep it, for example a caching proxy, or two databases behind one load
+/// balancer. Each write is therefore read back. Once that fails, every call throws `.notOffered`, as for a user without
+/// access to local documents.
 package struct MarkDocument: Sendable {
     let gateway: Gateway
     /// The bot's name.
     let name: String
     package let trust: MarkTrust
 
-    /// - Parameter trust: Shared by all that use the document in this run.
+    /// - Parameter trust: Shared by all users of the document in this run.
     package init(gateway: Gateway, name: String, trust: MarkTrust = MarkTrust()) {
         self.gateway = gateway
         self.name = name
@@ -34,8 +34,9 @@ package struct MarkDocument: Sendable {
 
     /// Reads a mark that was just written.
     ///
-    /// - Parameter isFirst: No mark was there before.
-    /// - Throws: `.notOffered` if the database does not return it. It is asked twice: a node of a cluster may be late.
+    /// - Parameter isFirst: There was no mark before.
+    /// - Throws: `.notOffered` if the database does not return it. It is read twice, because a node of a cluster may be
+    ///   late.
     private func confirm(_ mark: DatabaseMark, generation: Int?, isFirst: Bool) async throws(GatewayError) {
         var found = try await find()
         if !isWritten(mark, generation, found) {
@@ -43,14 +44,14 @@ package struct MarkDocument: Sendable {
             found = try await find()
         }
         guard !isWritten(mark, generation, found) else { return }
-        // Marks were kept until now: the database may have been made anew since the write. The next look decides that.
+        // Marks were kept until now: the database may have been recreated since the write. The next check decides that.
         if !isFirst, found?.mark.identity != mark.identity { return }
         let state =
-            found.map { $0.mark.identity == mark.identity ? "as it was before" : "as another one" } ?? "as missing"
-        throw giveUp("_local/\(documentName) was written, and is read \(state)")
+            found.map { $0.mark.identity == mark.identity ? "unchanged" : "with another identity" } ?? "as missing"
+        throw giveUp("_local/\(documentName) was written, but read back \(state)")
     }
 
-    /// The longest time that a cluster needs to return what was written.
+    /// The longest time that a cluster needs to return a write.
     private static let lateness: Duration = .milliseconds(500)
 
     /// Whether `found` is the mark that was written, or a later one of the same database.
@@ -60,7 +61,7 @@ package struct MarkDocument: Sendable {
         return found.mark.identity == mark.identity && generation.map { found.generation > $0 } ?? false
     }
 
-    /// The marks of this database prove nothing: no call reads or writes them any more.
+    /// Gives up the marks of this database: no call reads or writes them any more.
     func giveUp(_ reason: String) -> GatewayError {
         trust.giveUp(reason)
         return MarkTrust.refusal(gateway.url, reason)
@@ -73,7 +74,7 @@ package struct MarkDocument: Sendable {
 
     /// Marks the database, unless it was marked in the meantime.
     ///
-    /// - Returns: The mark that is there now; how often it was written, if this wrote it.
+    /// - Returns: The current mark; how many times it was written, if this call wrote it.
     package func leave() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int?) {
         let new = DatabaseMark.new()
         let left = try await replace { $0 == nil ? new : nil }
@@ -84,7 +85,7 @@ package struct MarkDocument: Sendable {
     /// Replaces the mark. Retries if another process writes it at the same time.
     ///
     /// - Parameter change: Makes the new mark from the current one; nil to leave it.
-    /// - Returns: The mark that is there now; how often it was written, if this wrote it.
+    /// - Returns: The current mark; how many times it was written, if this call wrote it.
     package func replace(
         _ change: (FoundMark?) -> DatabaseMark?
     ) async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?) {
@@ -111,12 +112,12 @@ package struct MarkDocument: Sendable {
             "\(gateway.url): _local/\(documentName) changes all the time; does another bot have this name?")
     }
 
-    /// Returns if the error of a request for the mark means that this user may not keep local documents.
+    /// Returns if the error of a request for the mark means that this user may not use local documents.
     ///
-    /// If something stands in for the gateway, such as a proxy, its answers are malformed, too. It then answers another
-    /// request in the same way.
+    /// A proxy that answers instead of the gateway can also send malformed answers. Then another request fails in the
+    /// same way.
     ///
-    /// The same if only requests for the mark fail with 500, again and again.
+    /// It also returns if only requests for the mark fail with 500, again and again.
     ///
     /// - Throws: `error` if it means something else; the error of that other request.
     package func requireRefusal(_ error: GatewayError) async throws(GatewayError) {
@@ -128,8 +129,8 @@ package struct MarkDocument: Sendable {
         if error.code == .malformedAnswer { _ = try await gateway.databaseInfo() }
     }
 
-    /// Whether an error means that this user may not keep local documents. Not a missing database or a refused
-    /// password: those may be temporary, and the feed handles them.
+    /// Whether an error means that this user may not use local documents. A missing database or a refused password does
+    /// not count: these may be temporary, and the feed handles them.
     static func isRefusal(_ error: GatewayError) -> Bool {
         switch error.code {
         case .forbidden, .notOffered, .malformedAnswer: true
@@ -139,10 +140,10 @@ package struct MarkDocument: Sendable {
     }
 }
 
-/// A mark as it stands in the database.
+/// A mark as it is stored in the database.
 package struct FoundMark: Sendable, Equatable {
     package let mark: DatabaseMark
-    /// How often it was written: a number that only a restored database lowers.
+    /// How many times it was written. Only a restored database lowers this number.
     package let generation: Int
 
     package init(mark: DatabaseMark, generation: Int) {
@@ -153,7 +154,7 @@ package struct FoundMark: Sendable, Equatable {
 /// The content of `_local/changebot.NAME`: identifies the database, and holds a copy of the checkpoint in case the
 /// state directory is lost.
 package struct DatabaseMark: Sendable, Equatable {
-    /// A random nonce, made once per database. If it is gone or different, the database was reset or restored.
+    /// A random nonce, generated once per database. If it is missing or different, the database was reset or restored.
     package let identity: String
     /// Nil if none was saved yet.
     package var checkpoint: SequenceID?
@@ -163,7 +164,7 @@ package struct DatabaseMark: Sendable, Equatable {
     package var channels: [String]?
     /// RFC 3339.
     package var savedAt = ""
-    /// Of a fleet: which write made it. Otherwise empty.
+    /// In a fleet, identifies the write that made it. Otherwise empty.
     var write = ""
 
     init(identity: String) { self.identity = identity }
@@ -180,7 +181,7 @@ package struct DatabaseMark: Sendable, Equatable {
 
     /// With a copy of this checkpoint; nil if there is none.
     ///
-    /// - Parameter channels: Those that were read up to it; nil for all.
+    /// - Parameter channels: The channels that were read up to it; nil for all.
     package func copying(
         _ checkpoint: (sequence: SequenceID, ruleSetHash: String)?, channels: [String]?, savedAt: String
     ) -> DatabaseMark {
@@ -192,7 +193,7 @@ package struct DatabaseMark: Sendable, Equatable {
         return mark
     }
 
-    /// Whether it has a copy of this checkpoint, whenever it was saved.
+    /// Whether it has a copy of this checkpoint, regardless of when it was saved.
     func isCopy(of checkpoint: (sequence: SequenceID, ruleSetHash: String)?, channels: [String]?) -> Bool {
         self == copying(checkpoint, channels: channels, savedAt: savedAt)
     }

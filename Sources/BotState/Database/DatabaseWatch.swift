@@ -7,10 +7,10 @@ internal import ServiceLifecycle
 
 /// Detects a reset of the database, and keeps the copy of the checkpoint in it.
 ///
-/// Both use one local document of the keyspace, which no feed shows and no replication carries. Sequences can't tell:
-/// after a reset Sync Gateway accepts the old ones and waits for ever. Nor can its status: offline it reports sequence
-/// 0, and a new `instance_start_time` after each pause. So only the mark counts, and only while the gateway reports the
-/// database as online.
+/// Both use one local document of the keyspace, which feeds and replications do not include. Sequences don't show a
+/// reset: Sync Gateway accepts the old ones afterwards and waits for ever. Nor does its status: offline it reports
+/// sequence 0, and a new `instance_start_time` after each pause. So only the mark counts, and only while the gateway
+/// reports the database as online.
 package struct DatabaseWatch: Sendable {
     package enum Finding {
         /// The mark is this bot's. A database without a mark has been given one.
@@ -26,7 +26,7 @@ package struct DatabaseWatch: Sendable {
     let engine: Engine?
     /// The channels of the feed that are read; nil for all.
     package let channels: [String]?
-    /// A dry run only looks: it writes nothing.
+    /// Set for a dry run, which writes nothing.
     let isReadOnly: Bool
     let logger: Logger
     /// The longest time between two checks of the mark.
@@ -43,18 +43,20 @@ package struct DatabaseWatch: Sendable {
     private let checkedAt = Locked(ContinuousClock.now)
     private let answerCame = Signal()
 
-    /// More than a longpoll, whose end is then the time to check; less than the minute within which a reset is noticed.
+    /// Longer than a longpoll, after which the mark is checked anyway; shorter than the minute within which a reset
+    /// must be noticed.
     package static let longestInterval: Duration = .seconds(55)
-    /// The same for processes that share the work: most of them never ask for the feed.
+    /// The same for processes that share the work, most of which never request the feed.
     package static let intervalOfMembers: Duration = .seconds(10)
 
-    /// A request for the feed has ended: the mark is checked now unless that was done a short time ago.
+    /// Call this when a request for the feed has ended: the mark is checked now, unless it was checked a short time
+    /// ago.
     package func noteAnswer() {
         if checkedAt.withLock({ $0.duration(to: .now) }) >= checkInterval / 2 { answerCame.raise() }
     }
 
-    /// Checks the mark and copies the checkpoint for as long as the run lasts. Errors of the gateway are only logged:
-    /// the feed meets them too and handles them.
+    /// Checks the mark and copies the checkpoint for as long as the run lasts. Errors of the gateway are only logged,
+    /// because the feed handles the same errors.
     ///
     /// - Parameter saveProgress: Saves a checkpoint if there is progress to save. Called before each check.
     /// - Throws: ``DatabaseReset``, ``StateError``, `CancellationError`.
@@ -84,9 +86,10 @@ package struct DatabaseWatch: Sendable {
         }
     }
 
-    /// The same as ``look()``, which it calls unless the mark was as expected a moment ago.
+    /// Like ``look()``, but does nothing if the mark was as expected a moment ago.
     ///
-    /// - Parameter seen: The mark that was read then. It may be older than the state: it alone proves no reset.
+    /// - Parameter seen: The mark that was read then. It may be older than the state, so it alone does not prove a
+    ///   reset.
     package func look(after seen: FoundMark?) async throws -> Finding {
         guard let seen, case .same(let found) = try await check().result(seen) else {
             return try await look()
@@ -95,7 +98,7 @@ package struct DatabaseWatch: Sendable {
         return .same(found.mark)
     }
 
-    /// Checks the mark, and adds one to a database that no state belongs to yet.
+    /// Checks the mark, and adds one to a database without a state.
     ///
     /// - Throws: `GatewayError`, ``StateError``.
     package func look() async throws -> Finding {
@@ -105,7 +108,7 @@ package struct DatabaseWatch: Sendable {
         }
     }
 
-    /// - Parameter earlier: What the looks before this one have found: nothing is done again because of one answer.
+    /// - Parameter earlier: The results of the preceding checks. One answer alone never starts everything over.
     private func look(after earlier: [DatabaseMark?]) async throws -> Finding {
         let check = try await check()
         let found = try await marks.find()
@@ -122,20 +125,21 @@ package struct DatabaseWatch: Sendable {
             if let mark = found?.mark, mark.identity == check.known,
                 try await ledger.takeUnansweredMarkWrite(mark.write)
             {
-                // Written late over a newer one: CouchDB checks no revisions of local documents.
+                // A late write replaced a newer mark: CouchDB checks no revisions of local documents.
                 try await ledger.noteMark(generation: found?.generation ?? 0)
                 return .same(mark)
             }
             guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
             return try await look(after: earlier + [found?.mark])
-        case .unstable: throw marks.giveUp("each look finds another mark")
+        case .unstable: throw marks.giveUp("each check finds a different mark")
         case .reset(let reset):
             try await prove(reset)
             return .reset(reset)
         }
     }
 
-    /// Before everything is handled again: the mark that follows must be kept, or the next look would find a reset, too.
+    /// Called before everything is processed again: the database must keep the new mark, or the next check would find
+    /// another reset.
     ///
     /// - Throws: `.notOffered` if marks prove nothing here.
     private func prove(_ reset: DatabaseReset) async throws {
@@ -170,7 +174,7 @@ package struct DatabaseWatch: Sendable {
     /// Copies the state's checkpoint, if there is one, into the database.
     package func copyCheckpoint() async throws {
         let checkpoint = try await newestCheckpoint
-        // A run that began at the copy of a lost state, and found nothing new, has no checkpoint of its own.
+        // A run that started from the copy after its state was lost, and found nothing new, has no checkpoint yet.
         if checkpoint == nil {
             let isReset = try await ledger.apart { ledger throws(StateError) in try ledger.isCheckpointReset() }
             guard isReset else { return }
@@ -179,12 +183,12 @@ package struct DatabaseWatch: Sendable {
         CrashPoint.checkpointCopied.pass()
     }
 
-    /// Writes the mark again, so that an earlier copy of the database can be told from it.
+    /// Writes the mark again, so that it differs from that of an earlier copy of the database.
     package func rewriteMark() async throws {
         try await replaceOwn { $0 }
     }
 
-    /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
+    /// Replaces the mark, unless it is missing, another bot's or older: then a new mark would hide a reset.
     private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
         guard !isReadOnly else { return }
         guard let engine else { return try await replaceOwnNow(change) }
@@ -205,8 +209,8 @@ package struct DatabaseWatch: Sendable {
         if engine != nil { _ = try await ledger.takeUnansweredMarkWrite(write) }
     }
 
-    /// The reset of the database since the run began, if there was one. For the end of a one-shot run: a gateway that
-    /// can't be asked now proves nothing.
+    /// The reset of the database since the run began, if any. For the end of a one-shot run: an unreachable gateway
+    /// counts as no reset.
     ///
     /// - Throws: ``StateError``.
     package func resetAtEnd() async throws -> DatabaseReset? {
@@ -225,17 +229,17 @@ package struct DatabaseWatch: Sendable {
 
 /// When the checkpoint is copied into the database.
 struct CopySchedule {
-    /// The shortest time between two copies of a checkpoint that moves: it is copied at each check.
+    /// The shortest time between two copies of a moving checkpoint, which is copied at each check.
     static let interval: Duration = .seconds(20)
-    /// The time after which the copy of a checkpoint that does not move is written again. Sync Gateway drops local
-    /// documents after 90 days.
+    /// The time after which the copy of an unchanged checkpoint is written again. Sync Gateway deletes local documents
+    /// after 90 days.
     private static let refreshInterval: Duration = .seconds(86_400)
 
     private var copied: ContinuousClock.Instant?
 
     /// The first copy is due at once.
     ///
-    /// - Parameter isCurrent: The copy in the database is that of the present checkpoint.
+    /// - Parameter isCurrent: Whether the copy in the database is that of the current checkpoint.
     func isDue(at now: ContinuousClock.Instant, isCurrent: Bool) -> Bool {
         guard let copied else { return true }
         return copied.duration(to: now) >= (isCurrent ? Self.refreshInterval : Self.interval)
@@ -249,28 +253,28 @@ struct MarkCheck {
     enum Result: Equatable {
         /// The database is the state's.
         case same(FoundMark)
-        /// The state has no database yet: from now on it belongs to this one.
+        /// The state has no database yet, and from now on belongs to this one.
         case adopt(FoundMark)
-        /// The state has no database yet, and this one has no mark: it gets one.
+        /// The state has no database yet, and this one has no mark: add one.
         case addMark
-        /// The mark is gone, another one or an earlier one. One answer is not enough: it may come from a gateway that is
-        /// just starting, or from a cache.
+        /// The mark is missing, different or an earlier one. One answer is not enough: it may come from a gateway that
+        /// is just starting, or from a cache.
         case lookAgain
-        /// No two looks agree.
+        /// No two checks agree.
         case unstable
         case reset(DatabaseReset)
     }
 
-    /// The most looks before it is clear that no two agree.
+    /// The most checks before it is clear that no two agree.
     private static let mostLooks = 3
 
     /// The nonce of the state's database; nil if it has none yet.
     let known: String?
-    /// How often the mark had been written when it was last seen.
+    /// How many times the mark had been written when it was last seen.
     let generation: Int
 
-    /// - Parameter earlier: What looks just before this one have found; the gateway has reported the database as online
-    ///   since.
+    /// - Parameter earlier: The results of the checks just before this one. The gateway has reported the database as
+    ///   online since.
     func result(_ found: FoundMark?, after earlier: [DatabaseMark?] = []) -> Result {
         guard let known else { return found.map { .adopt($0) } ?? .addMark }
         // A restored backup may hold an older version of the mark.
@@ -285,13 +289,13 @@ struct MarkCheck {
 
 /// The database is no longer the one that the state belongs to.
 package struct DatabaseReset: Error, Equatable {
-    /// The mark that is there now, if any: another bot, or this one on another machine, was here first.
+    /// The current mark, if any: then another bot, or this bot on another machine, was first.
     package let mark: DatabaseMark?
     /// The mark is an earlier version of this bot's own.
     package var isOlder = false
 
     package var reason: String {
-        if isOlder { return "the database was restored: this bot's mark in it is an earlier one" }
+        if isOlder { return "the database was restored: it has an earlier version of this bot's mark" }
         return mark == nil
             ? "the database was reset or restored: this bot's mark is missing"
             : "the database was reset or restored: its mark is not this bot's"

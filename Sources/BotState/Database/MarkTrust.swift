@@ -3,11 +3,11 @@ internal import GatewayClient
 internal import Locking
 package import Logging
 
-/// Whether the marks that a database shows can be relied on. One for each run, shared by all who look at the mark.
+/// Whether the marks of a database are reliable. One for each run, shared by all users of the mark.
 package final class MarkTrust: Sendable {
-    /// Failures of requests for the mark in a row after which the run continues without it.
+    /// After this many consecutive failed requests for the mark, the run continues without it.
     private static let mostFailures = 5
-    /// Resets within ``memory`` after which the marks are given up.
+    /// After this many resets within ``memory``, the marks are given up.
     private static let mostResets = 5
     private static let memory: Duration = .seconds(600)
 
@@ -15,13 +15,13 @@ package final class MarkTrust: Sendable {
     enum Request { case read, write }
 
     private struct State {
-        /// Why the mark proves nothing; nil while it is trusted.
+        /// Why the mark is unreliable; nil while it is trusted.
         var reason: String?
         var hasWarned = false
         /// Consecutive failures of requests for the mark.
         var failures: [Request: Int] = [:]
         var lastRequest = Request.read
-        /// When resets were found.
+        /// When resets were detected.
         var resets: [ContinuousClock.Instant] = []
     }
 
@@ -31,7 +31,7 @@ package final class MarkTrust: Sendable {
     /// - Parameter logger: For the one warning; nil: none.
     package init(logger: Logger? = nil) { self.logger = logger }
 
-    /// Whether the warning says already that no reset can be detected.
+    /// Whether the run has already warned that resets can't be detected.
     package var hasWarned: Bool { state.withLock(\.hasWarned) }
 
     /// - Throws: `.notOffered` once the mark is given up.
@@ -49,7 +49,7 @@ package final class MarkTrust: Sendable {
         warn(reason)
     }
 
-    /// Says once that no reset can be detected.
+    /// Warns once that resets can't be detected.
     func warn(_ reason: String) {
         let isNew = state.withLock { state in
             defer { state.hasWarned = true }
@@ -61,15 +61,15 @@ package final class MarkTrust: Sendable {
             metadata: [LogKey.reason: "\(reason)"])
     }
 
-    /// A request for the mark is about to be sent.
+    /// Notes that a request for the mark is about to be sent.
     func noteBegin(_ request: Request) { state.withLock { $0.lastRequest = request } }
 
-    /// A request for the mark was answered.
+    /// Notes that a request for the mark was answered.
     func noteAnswer(_ request: Request) { state.withLock { $0.failures[request] = nil } }
 
-    /// The last request for the mark failed.
+    /// Notes that the last request for the mark failed.
     ///
-    /// - Returns: Whether requests of its kind have failed too often in a row.
+    /// - Returns: Whether too many consecutive requests of its kind have failed.
     func noteFailure() -> Bool {
         state.withLock { state in
             state.failures[state.lastRequest, default: 0] += 1
@@ -77,10 +77,10 @@ package final class MarkTrust: Sendable {
         }
     }
 
-    /// A reset was found, before anything is handled again for it.
+    /// Notes a detected reset, before anything is processed again.
     ///
     /// - Parameter hasProgress: Whether the run has saved a checkpoint since the last reset.
-    /// - Returns: Whether it is to be believed: real resets are rare, and work is done between two of them.
+    /// - Returns: Whether the reset is credible: real resets are rare, and the run makes progress between two of them.
     func believesReset(hasProgress: Bool, at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             state.resets.removeAll { $0.duration(to: now) >= Self.memory }

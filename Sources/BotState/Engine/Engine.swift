@@ -4,35 +4,37 @@ package import PostgreSQL
 
 /// Where a fleet keeps its state: a schema of a PostgreSQL database (`--engine`, `--fleet`).
 package struct Engine: Sendable {
-    /// The shortest lease: what is left of a shorter one, after the margin, would be over with any slow answer.
+    /// The shortest lease. A shorter one, less the margin, would expire with any slow answer.
     package static let shortestLease: Duration = .seconds(2)
     package static let defaultLease: Duration = .seconds(5)
-    /// A schema's name has at most 63 bytes: those of `changebot_fix-` included.
+    /// A schema's name has at most 63 bytes, including `changebot_fix-`.
     package static let longestName = 49
 
     package let address: PostgresAddress
     package let fleet: String
-    /// Nil: what the address says, else the name of the system's user.
+    /// Nil: the user in the address, or else the operating system's user.
     package let user: String?
-    /// Asked for each connection. Nil: none, or that of a `.pgpass` file.
+    /// Called for each connection. Nil: no password, or that of a `.pgpass` file.
     package let password: @Sendable () throws -> String?
-    /// The time after which another member takes over from one that is silent.
+    /// The time after which another member takes over from a silent one.
     package let lease: Duration
     /// Whether the server may run with `fsync=off`.
     package let allowsUnsafe: Bool
-    /// Of this process, in all copies of this value.
+    /// Shared by all copies of this value in the process.
     private let process = Process()
-    /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
+    /// Ensures in each transaction that this process may write. Nil: the lease of the active member does.
     private(set) var fence: EngineStore.Fence?
-    /// Ends the calls of a process that must end. Nil: each has its own deadline.
+    /// Ends the calls of a process that must end. Nil: each call has its own deadline.
     private(set) var limit: CallLimit?
-    /// Told of each transaction: that of the task that made this value. Connections are made elsewhere.
+    /// Observes each transaction. Taken from the task that made this value, because connections are made in other
+    /// tasks.
     private let observer = DurableStep.transactionObserver
 
-    /// The options that find this engine by a configuration file, and the fleet that they find; nil without a file.
+    /// The options that select this engine through a configuration file, and the fleet that they select; nil without a
+    /// file.
     package var configured: (options: String, fleet: String)?
 
-    /// Connects to nothing yet.
+    /// Does not connect yet.
     package init(
         _ address: PostgresAddress, fleet: String, user: String? = nil,
         password: @escaping @Sendable () throws -> String? = { nil }, lease: Duration = Self.defaultLease,
@@ -53,16 +55,16 @@ package struct Engine: Sendable {
         let renewals = LeaseRenewals()
     }
 
-    /// Tells this process from all others.
+    /// Identifies this process.
     package var owner: String { process.owner }
-    /// What this process has met.
+    /// The fleet counters of this process.
     package var tally: FleetTally { process.tally }
-    /// How far this machine's clock is from the engine's.
+    /// The difference between this machine's clock and the engine's.
     package var clock: EngineClock { process.clock }
-    /// Renews the lease under which this process acts alone.
+    /// Renews the lease under which this process alone works for the fleet.
     var renewals: LeaseRenewals { process.renewals }
 
-    /// The same engine for another fleet on it.
+    /// The same engine with another fleet.
     package func with(fleet: String) -> Engine {
         var engine = Engine(
             address, fleet: fleet, user: user, password: password, lease: lease, allowsUnsafe: allowsUnsafe)
@@ -70,35 +72,35 @@ package struct Engine: Sendable {
         return engine
     }
 
-    /// The same, for a process that shares the work with others.
+    /// The same engine, for a process that shares the work with others.
     package func with(fence: @escaping EngineStore.Fence) -> Engine {
         var engine = self
         engine.fence = fence
         return engine
     }
 
-    /// The same, with calls that end in time when the process must.
+    /// The same engine, whose calls end early when the process must end.
     package func with(limit: CallLimit) -> Engine {
         var engine = self
         engine.limit = limit
         return engine
     }
 
-    /// The process has ended its work: what is left to say to the engine shares a short time.
+    /// Call this when the process has ended its work: all remaining calls share a short time.
     package func endCallsSoon() { limit?.set(.now + Self.timeToLeave) }
 
     private static let timeToLeave: Duration = .seconds(3)
 
-    /// The same for a process that was given no more time.
+    /// The same for a process that has no time left.
     package func endCallsNow() { limit?.set(.now + .milliseconds(300)) }
 
-    /// A turn is over, but not the process.
+    /// Call this when the process no longer leads, but continues.
     package func allowCalls() { limit?.lift() }
 
     /// Where the tables are.
     package var schema: String { "changebot_\(fleet)" }
 
-    /// The fleet of `changebot fix`, and of rules that are applied to all documents; nil if this is one.
+    /// The fleet for `changebot fix` and for passes over all documents; nil if this is such a fleet.
     var fixes: Engine? {
         fleet.hasPrefix(Self.prefixOfFixes) ? nil : with(fleet: Self.prefixOfFixes + fleet)
     }
@@ -122,10 +124,10 @@ package struct Engine: Sendable {
         settings.schema = schema
         settings.limit = limit
         settings.deadline = deadline
-        // Renewals notice a dead connection, and go on with another one; work on an old one must not hang for much longer.
+        // Renewals notice a dead connection and reconnect. Work on an old connection must not hang much longer.
         settings.acknowledgementTimeout = min(deadline, max(lease / 2, .seconds(2)))
         settings.applicationName = "changebot \(fleet)"
-        // A member that stands still in a transaction must not keep others waiting for longer than its lease.
+        // A member that is paused in a transaction must not block others for longer than its lease.
         settings.idleInTransactionTimeout = min(deadline, lease / 2)
         settings.observer = observer
         return PostgresQueue(address, user: user, settings: settings, password: password)
@@ -136,17 +138,18 @@ package struct Engine: Sendable {
 
     /// Calls `body` while no other member writes the mark of the database.
     ///
-    /// CouchDB checks no revisions of local documents. Two members that mark a new database at once would each take it
-    /// for a database of their own, and a mark that is written late over a newer one would look like a restored database.
+    /// CouchDB checks no revisions of local documents. Without this lock, two members that mark a new database at once
+    /// would disagree about its identity, and a late write of an older mark would look like a restored database.
     ///
-    /// - Parameter waits: Whether to wait for others, for some time. Else nothing is done if another is at it.
+    /// - Parameter waits: Whether to wait some time for other members. Otherwise does nothing if another member is
+    ///   writing the mark.
     package func whileAloneWithMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let queue = makeQueue()
         // The passes of a fleet write the same mark.
         let schema =
             (fleet.hasPrefix(Self.prefixOfFixes)
             ? with(fleet: String(fleet.dropFirst(Self.prefixOfFixes.count))) : self).schema
-        // Gives the lock back, too.
+        // Also releases the lock.
         defer { queue.close() }
         let end = ContinuousClock.now + Self.longestOpening
         while .now < end {

@@ -3,10 +3,11 @@ internal import FleetEngine
 internal import Locking
 internal import PostgreSQL
 
-/// This process acts alone for the fleet, until it gives that up, is silent for too long, or its lease is taken away.
+/// The lease under which this process alone works for the fleet, until it releases the lease, is silent for too long,
+/// or the lease is taken away.
 ///
-/// It has the lease of the feed, and leads directly: no other process leads or shares the work meanwhile. The lease is
-/// renewed by ``Engine/renewingLease(_:)``.
+/// It is the lease of the feed, held directly: meanwhile no other process leads or shares the work.
+/// ``Engine/renewingLease(_:)`` renews it.
 package final class EngineLease: Sendable {
     private let engine: Engine
     private let log: PostgresWorkLog
@@ -16,7 +17,7 @@ package final class EngineLease: Sendable {
     /// Raised when the tenure is prolonged or revoked.
     private let changed = Signal()
     private let trouble: Locked<RenewalTrouble>
-    /// Why it is over. Nil: as far as this process knows, it is not.
+    /// Why the lease is over. Nil: this process does not know of its end.
     private let end = Monitor<String?>(nil)
 
     private init(
@@ -63,12 +64,12 @@ package final class EngineLease: Sendable {
         }
     }
 
-    /// Gives it up, so that another member need not wait. Blocks for a moment.
+    /// Releases the lease, so that another member need not wait. Blocks for a moment.
     func release() {
         defer { log.close() }
-        guard lose("it was given up") else { return }
+        guard lose("it was released") else { return }
         try? log.leaveNow { [engine] connection in
-            // A drained member is on standby next, and remains a member.
+            // A drained member goes on standby, and remains a member.
             if try EngineMember.isDrained(engine, connection) {
                 try EngineMember.renew(engine, connection)
             } else {
@@ -93,7 +94,7 @@ package final class EngineLease: Sendable {
 
     // MARK: - Tenure
 
-    /// It does not come back.
+    /// Ends the lease for good.
     ///
     /// - Returns: False if it was over already.
     @discardableResult private func lose(_ reason: String) -> Bool {
@@ -105,7 +106,7 @@ package final class EngineLease: Sendable {
         }
     }
 
-    /// Must be called before anything is done that others would notice.
+    /// Call this before each effect that other members could notice.
     ///
     /// - Throws: ``StateError/fenced(_:)``.
     package func requireTenure() throws(StateError) {
@@ -153,12 +154,12 @@ package final class EngineLease: Sendable {
     private var timeOfOthers: Duration { tenure.deadline + FleetSettings().margin }
 }
 
-/// Renews the leases that a process takes, one after the other, beside its work.
+/// Renews the lease that a process currently holds, concurrently with its work.
 final class LeaseRenewals: Sendable {
     private let lease = Locked<EngineLease?>(nil)
     private let taken = Signal()
 
-    /// A lease was taken. The one before it is over.
+    /// Starts renewing a new lease. The previous one is over.
     func begin(_ lease: EngineLease) {
         self.lease.withLock { $0 = lease }
         taken.raise()
@@ -171,7 +172,7 @@ final class LeaseRenewals: Sendable {
 }
 
 extension Engine {
-    /// Calls `body`. Meanwhile renews the lease that it takes, or that was taken before.
+    /// Calls `body`, and meanwhile renews the lease that it takes or that was taken before.
     package func renewingLease<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await renewals.run() }

@@ -1,12 +1,12 @@
 package import PostgreSQL
 
-/// What a process tells the others of its fleet, and whether it was asked to take nothing more.
+/// What a process records for the other members of its fleet, and whether it was asked to drain.
 package enum EngineMember {
-    /// This process is there for another lease. The answer has the engine's time.
+    /// Renews this process's entry for another lease period. The answer has the engine's time.
     ///
     /// - Parameters:
-    ///   - ruleSetHash: Empty: what it has said before; for a command, nothing.
-    ///   - role: What it does in the fleet. Empty: as for the rules.
+    ///   - ruleSetHash: Empty: unchanged; always empty for a command.
+    ///   - role: Its role in the fleet. Empty: as for `ruleSetHash`.
     package static func renew(
         _ engine: Engine, ruleSetHash: String = "", role: String = "", _ connection: PostgresConnection
     ) throws(PostgresError) {
@@ -28,14 +28,14 @@ package enum EngineMember {
         if let time = answer.rows.first?.first?.int { engine.clock.note(time, sent: sent) }
     }
 
-    /// Whether this process was asked to take nothing more.
+    /// Whether this process was asked to drain.
     package static func isDrained(_ engine: Engine, _ connection: PostgresConnection) throws(PostgresError) -> Bool {
         try !connection.run("SELECT FROM member WHERE owner = $1 AND drained", [.text(engine.owner)]).rows.isEmpty
     }
 
-    /// This process is leaving. Those that ended without a word go, too.
+    /// Removes this process from the fleet, and also members that ended without leaving.
     ///
-    /// If it was drained, it still is: it may only change its rules.
+    /// If it is drained, it stays drained: it may only be restarting with new rules.
     package static func leave(_ owner: String, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run("UPDATE member SET until = clock_timestamp() WHERE owner = $1 AND drained", [.text(owner)])
         try connection.run(
@@ -45,7 +45,7 @@ package enum EngineMember {
             """, [.text(owner)])
     }
 
-    /// The fleet was removed after its tables were found.
+    /// The error if the fleet was removed after its tables were found.
     static func removed(_ engine: Engine) -> StateError {
         .engineUnavailable("\(engine.description): its tables were removed a moment ago")
     }

@@ -2,7 +2,7 @@ package import PostgreSQL
 
 /// Opens the state of a fleet. Blocks.
 enum EngineState {
-    /// For a run: makes the tables if they are missing, and takes the lease.
+    /// For a run: creates the tables if they are missing, and takes the lease.
     ///
     /// - Throws: ``StateError``: `.locked` if another member runs; `.foreign` if the fleet belongs to another database.
     static func openForRun(
@@ -31,7 +31,7 @@ enum EngineState {
         }
     }
 
-    /// For a command beside a run.
+    /// For a command that may work next to a run.
     ///
     /// - Parameters:
     ///   - access: `.exclusive` takes the lease.
@@ -114,7 +114,7 @@ enum EngineState {
     }
 }
 
-/// What the server must keep to, so that nothing that it has acknowledged is lost.
+/// The server settings that are required so that no acknowledged write is lost.
 package enum EngineSafety {
     /// - Throws: ``StateError/cannotCreate(path:reason:)`` for a server with `fsync=off`, unless that is allowed;
     ///   `PostgresError`.
@@ -124,7 +124,7 @@ package enum EngineSafety {
         guard setting == "off" else { return }
         throw StateError.cannotCreate(
             path: engine.description,
-            reason: "PostgreSQL runs with fsync=off, and forgets what it has acknowledged when the machine fails; set "
+            reason: "PostgreSQL runs with fsync=off, and can lose acknowledged writes when the machine fails; set "
                 + "fsync=on, or accept it with --allow-unsafe-engine")
     }
 }

@@ -3,27 +3,27 @@ package import PostgreSQL
 
 /// The tables of a state in PostgreSQL.
 ///
-/// Writes of a member that leads are made only while it does: each transaction locks the row of its lease, and is
-/// rolled back if another member has it by then.
+/// A leading member writes only while it leads: each transaction locks the row of its lease, and is rolled back if
+/// another member has the lease by then.
 package final class EngineStore: StateStore {
     private let engine: Engine
     private let work: PostgresQueue
-    /// For those who only look, so that they do not wait for the run's writes.
+    /// For read-only users, so that they do not wait for the run's writes.
     private let view: PostgresQueue
-    /// Makes sure, until the transaction ends, that this process may write; throws if it may not.
+    /// Ensures, until the transaction ends, that this process may write; throws if it may not.
     package typealias Fence = @Sendable (PostgresConnection) throws -> Void
 
-    /// Nil: the writer needs none, such as a command beside a run.
+    /// Nil: the writer needs none, for example a command next to a run.
     private let fence: Fence?
 
     package var language: StateLanguage { .postgres }
 
-    /// - Parameter fence: Called first in each transaction that writes. Nil: anybody may write.
+    /// - Parameter fence: Called first in each transaction that writes. Nil: writes need no permission.
     init(_ engine: Engine, fence: Fence?) {
         self.engine = engine
         self.fence = fence
         work = engine.makeQueue()
-        // It blocks threads that the rest of the process needs.
+        // The pool's threads are also needed by the rest of the process.
         view = engine.makeQueue(deadline: min(.seconds(10), engine.lease))
     }
 
@@ -68,15 +68,15 @@ package final class EngineStore: StateStore {
         }
     }
 
-    /// Whether another member's transaction was in the way: it wrote the same rows, or made a row with the same key after
-    /// this one had looked. The next try sees them.
+    /// Whether another member's transaction caused the error: it wrote the same rows, or inserted a row with the same
+    /// key after this one had checked. The next attempt sees these rows.
     private static func isOfOthers(_ error: PostgresError) -> Bool {
         if case .conflict = error { return true }
         return error.sqlState == uniqueViolation
     }
 
     private static let uniqueViolation = "23505"
-    /// The most attempts, since each of several members that start at once may lose to another.
+    /// The most attempts: when several members start at once, each may conflict with another several times.
     private static let tries = 10
 
     func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }
@@ -125,7 +125,7 @@ package struct PostgresSession: StateSession {
 
     // MARK: - Between the two
 
-    /// SQLite's `?` and `?1` as `$1`. No statement of the ledger has a question mark in a text.
+    /// Rewrites SQLite's `?` and `?1` as `$1`. No statement of the ledger has a question mark in a string.
     static func numbered(_ sql: String) -> String {
         guard sql.utf8.contains(UInt8(ascii: "?")) else { return sql }
         var text = ""
@@ -171,7 +171,7 @@ package struct PostgresSession: StateSession {
 extension StateError {
     /// What an error of the engine means.
     ///
-    /// - Parameter place: What was asked. Nil: the fleet.
+    /// - Parameter place: The accessed object. Nil: the fleet.
     package static func engine(
         _ engine: Engine, _ purpose: StatePurpose, _ error: any Error, place: String? = nil
     ) -> StateError {
@@ -179,7 +179,7 @@ extension StateError {
         if let error = error as? StateError { return error }
         if let error = error as? WorkLogError { return StateError(engine, error) }
         if let error = error as? SupersededSchema { return .engineRefused(path: place, reason: "\(error)") }
-        // Such as a file with the password that can't be read.
+        // For example, the password file can't be read.
         guard let error = error as? PostgresError else {
             return .engineRefused(path: place, reason: "\(error)")
         }
@@ -189,7 +189,7 @@ extension StateError {
         case .refused where error.sqlState == "42501":
             return .cannotCreate(
                 path: place,
-                reason: "\(error); the user must be let in, and own the schema or may create it: "
+                reason: "\(error); the user needs access, and must own the schema or be allowed to create it: "
                     + "GRANT CONNECT, CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
             )
         case .refused where error.isRecoverable: return .engineRefused(path: place, reason: "\(error)")

@@ -2,23 +2,24 @@ package import Fleet
 internal import Locking
 package import PostgreSQL
 
-/// What one process meets as a member of its fleet: for metrics, and added to what the engine keeps for the whole fleet.
+/// Counts lost leases and similar problems of one process, for metrics. They are also added to the engine's counts of
+/// the whole fleet.
 package final class FleetTally: Sendable {
     /// What is counted. The raw values are columns of the table `fleet`.
     package enum Kind: String, CaseIterable, Sendable {
-        /// A lease ended that was not given back.
+        /// A lease ended without being released.
         case leaseLosses = "lease_losses"
         /// A commit was refused, because another member has its lease.
         case fencedCommits = "fenced_commits"
-        /// The connection was lost during a commit, so that it was unknown whether it is stored.
+        /// The connection was lost during a commit, so that it was unknown whether the commit was stored.
         case unknownCommits = "unknown_commits"
     }
 
     private struct State {
         var counts: [Kind: Int] = [:]
-        /// Not added to the engine's yet.
+        /// Not yet added to the engine's counts.
         var unstored: [Kind: Int] = [:]
-        /// Of those that share the work.
+        /// The leases of a member that shares the work.
         var leases: Set<LeaseName> = []
     }
 
@@ -27,7 +28,7 @@ package final class FleetTally: Sendable {
     /// Since the process began.
     var counts: [Kind: Int] { state.withLock(\.counts) }
 
-    /// Whether this process reads the feed for those that share the work.
+    /// Whether this process reads the feed for the members that share the work.
     var readsFeed: Bool { state.withLock { $0.leases.contains(.feed) } }
 
     package func add(_ kind: Kind) {
@@ -37,7 +38,7 @@ package final class FleetTally: Sendable {
         }
     }
 
-    /// Takes in what happened to a member that shares the work.
+    /// Records a note of a member that shares the work.
     package func note(_ note: FleetNote) {
         switch note {
         case .gained(let name, _): _ = state.withLock { $0.leases.insert(name) }
@@ -51,15 +52,15 @@ package final class FleetTally: Sendable {
         }
     }
 
-    /// A renewal and a refused call may both tell of it.
+    /// A renewal and a refused call may both report the same loss.
     private func lose(_ name: LeaseName) {
         if state.withLock({ $0.leases.remove(name) }) != nil { add(.leaseLosses) }
     }
 
-    /// The member has given back everything, or ends.
+    /// Call this when the member has released everything, or ends.
     package func endSharing() { state.withLock { $0.leases = [] } }
 
-    /// Adds what is new to the engine's counts. If that fails, the next call does it.
+    /// Adds the new counts to the engine's. If that fails, the next call repeats it.
     package func store(_ connection: PostgresConnection) throws(PostgresError) {
         let new = state.withLock { state in
             defer { state.unstored = [:] }

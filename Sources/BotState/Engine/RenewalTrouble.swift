@@ -1,6 +1,6 @@
 /// Why a lease that was not renewed is over. A value without a clock.
 struct RenewalTrouble {
-    /// Why the last renewal failed. Nil: it did not.
+    /// Why the last renewal failed. Nil: it succeeded.
     private var reason: String?
 
     mutating func noteFailure(_ reason: String) { self.reason = reason }
@@ -8,10 +8,10 @@ struct RenewalTrouble {
     mutating func noteSuccess() { reason = nil }
 
     /// - Parameters:
-    ///   - isRevoked: Whether the engine said that the lease is another member's.
-    ///   - engine: For people.
+    ///   - isRevoked: Whether the engine has reported that another member has the lease.
+    ///   - engine: The engine's description.
     func end(isRevoked: Bool, _ engine: String) -> String {
-        // Without a failure, this process stood still.
+        // Without a failed renewal, this process was paused.
         guard !isRevoked, let reason else { return Self.takenOver }
         return "the engine did not answer in time: \(StateError.engineUnavailable("\(engine): \(reason)"))"
     }

@@ -70,13 +70,13 @@ extension StateCatalogue {
         return "there is no state '\(name)' in \(directory)\(hint)"
     }
 
-    /// That this bot has no state although other bots have one in the folder; nil otherwise.
+    /// A message if this bot has no state although other bots have one in the folder; nil otherwise.
     package var absenceAmongOthers: String? {
         guard engine == nil else { return nil }
         guard let own = try? numbers(), own.isEmpty, let names = try? StateFiles.names(directory: directory) else {
             return nil
         }
-        // What 'fix' keeps for the same bot says nothing about the name.
+        // The state of 'fix' for the same bot does not count.
         let others = names.filter { $0 != "fix-\(name)" }
         return others.isEmpty ? nil : absence(others)
     }

@@ -3,13 +3,13 @@ internal import Glibc
 
 /// The states of one bot, one for each database that it works on.
 ///
-/// Several processes may open states at the same time: they wait for each other.
+/// Several processes may open states at the same time; they wait for each other.
 package struct StateCatalogue: Sendable {
     /// Why a state is opened.
     package enum Purpose: Sendable, Equatable {
         /// For a run: locks it, and creates it if there is none.
         case run
-        /// For a command that may work beside a run. The state must exist.
+        /// For a command that may work next to a run. The state must exist.
         case shared
         /// For a dry run: nothing is created, locked or changed.
         case preview
@@ -17,11 +17,11 @@ package struct StateCatalogue: Sendable {
         case previewOfExisting
     }
 
-    /// A state, and what to tell the user about it.
+    /// An opened state, and what to report to the user about it.
     package struct Opened: Sendable {
-        /// To be closed by the caller.
+        /// The caller must close it.
         package let ledger: Ledger
-        /// The earlier address of the database, if it is reached at a new one now.
+        /// The earlier address of the database, if it has a new one now.
         package var formerAddress: String?
         /// The addresses of this bot's other databases, if this one is new.
         package var others: [String] = []
@@ -35,10 +35,10 @@ package struct StateCatalogue: Sendable {
     package let directory: String
     /// The bot's name (`--name`), or that of its fleet.
     package let name: String
-    /// Where the states are instead of in the folder. Nil: in files.
+    /// The engine that stores the states. Nil: they are in files.
     package let engine: Engine?
 
-    /// Touches no files, and connects to nothing.
+    /// Accesses no files, and does not connect.
     package init(directory: String, name: String, engine: Engine? = nil) {
         self.directory = directory
         self.name = name
@@ -70,7 +70,7 @@ package struct StateCatalogue: Sendable {
     /// Whether this bot has states of several databases, so that a command must name one. False if that can't be read.
     package var hasSeveral: Bool { engine == nil && ((try? numbers()) ?? []).count > 1 }
 
-    /// Whether there is a state for the database at `address`, as far as the address tells, and that state knows the
+    /// Whether there is a state for the database at `address`, judging by the address alone, and that state knows the
     /// database's mark.
     package func knowsDatabase(at address: String) throws(StateError) -> Bool {
         if let engine { return try EngineState.facts(engine)?.identity != nil }

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import GRDB
 internal import Glibc
 
-/// Temporary copies of states. They have no name: SQLite keeps what grows large in a file that it has deleted already,
-/// so that nothing stays behind, however the process ends.
+/// Temporary copies of states. They have no name: SQLite stores large ones in a file that is already deleted, so
+/// nothing remains, however the process ends.
 enum StateCopy {
     private static let tries = 5
     private static let advice = "name a folder with room for temporary files in TMPDIR"
@@ -21,10 +21,10 @@ enum StateCopy {
         }
     }
 
-    /// A copy of a state that no process has open, with the files that a killed run left beside it.
+    /// A copy of a state that no process has open, including the additional files of a killed run.
     ///
-    /// For a moment there is a folder (0700) with copies of the files (0600), since SQLite changes what a killed run
-    /// left in order to read it.
+    /// For a moment there is a folder (0700) with copies of the files (0600), since SQLite must change the files of a
+    /// killed run in order to read them.
     ///
     /// - Returns: Nil if the files keep changing: then a process has them open.
     /// - Throws: ``StateError``: `.unreadable`; `.cannotCreate` and `.cannotWrite` if there is no room for a copy.

@@ -4,26 +4,26 @@ internal import GRDB
 package enum StateError: Error, Sendable, CustomStringConvertible {
     /// Another run holds it.
     case locked(holder: String)
-    /// There is no state, or none of this database.
+    /// There is no state, or none for this database.
     case missing(String)
-    /// There are several, and nothing tells which one to use.
+    /// There are several states, and it is unclear which one to use.
     case ambiguous(String)
     case cannotCreate(path: String, reason: String)
     /// A fleet that works on another database.
     case foreign(String)
-    /// Another member of the fleet acts now, or may do so soon: nothing more was written.
+    /// Another member of the fleet has taken over, or may do so soon: nothing more was written.
     case fenced(String)
-    /// The engine can't be reached, or can't write now. What was to be written may or may not be.
+    /// The engine is unreachable, or can't write now. The write may or may not be stored.
     case engineUnavailable(String)
-    /// The engine does not let this process do its work: a login that is refused, a database or tables that are missing,
-    /// tables of another version. At a start, a mistake in the configuration. Later, an operator may be about to correct it.
+    /// The engine refuses this process: the login is refused, the database or tables are missing, or the tables have
+    /// another version. At the start this is a configuration error. Later, an operator may be correcting it.
     case engineRefused(path: String, reason: String)
-    /// Its tables are not those of this program, or it is no state at all.
+    /// Its tables are not those of this program, or it is not a state at all.
     case unreadable(path: String, reason: String)
     /// The write failed as a whole, most often because the disk is full.
     case cannotWrite(path: String, reason: String)
 
-    /// One line for the user: what is wrong and what to do.
+    /// One line for the user: the problem and the remedy.
     package var description: String {
         switch self {
         case .locked(holder: ""):
@@ -33,7 +33,7 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
         case .missing(let description), .ambiguous(let description), .foreign(let description),
             .engineUnavailable(let description):
             description
-        case .fenced(let reason): "this process may not act for the fleet any more: \(reason)"
+        case .fenced(let reason): "this process may no longer work for the fleet: \(reason)"
         case .cannotCreate(let path, let reason): "can't create \(path): \(reason)"
         case .unreadable(let path, let reason), .engineRefused(let path, let reason):
             "can't use the state in \(path): \(reason)"
@@ -73,14 +73,14 @@ extension StateError {
         switch error.resultCode {
         case .SQLITE_FULL: return .cannotWrite(path: path, reason: "the disk is full; make room")
         case .SQLITE_BUSY: return .locked(holder: "another process is writing to \(path)")
-        // Opening makes files too: SQLite reports one that can't grow as this.
+        // Opening also creates files: SQLite reports this if a file can't grow.
         case .SQLITE_IOERR where error.extendedResultCode != .SQLITE_IOERR_READ:
             return .cannotWrite(path: path, reason: reason(error))
         default: return nil
         }
     }
 
-    /// Without the SQL statement, which tells a user nothing.
+    /// Without the SQL statement, which does not help a user.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error)" }
         let message = error.message ?? "\(error.resultCode)"

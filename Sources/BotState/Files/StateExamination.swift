@@ -1,23 +1,23 @@
 internal import GRDB
 internal import GatewayClient
 
-/// What a state looks like from outside. Finding it out changes nothing, creates no file and holds no lock that a run
-/// would notice.
+/// A report on a state, for checks. Making it changes nothing, creates no file and holds no lock that a run would
+/// notice.
 package struct StateExamination: Sendable, Equatable {
     /// The path of the database file.
     package let path: String
     /// The version of its tables; nil if it has none yet, or can't be used.
     package var version: Int?
-    /// Where its database was reached last; nil if it is not known.
+    /// The last address of its database; nil if it is not known.
     package var address: String?
     /// The sequence of its checkpoint; nil if there is none.
     package var checkpoint: String?
-    /// How the run that uses it describes itself; nil if none does.
+    /// How the run that uses it describes itself; nil if no run does.
     package var holder: String?
     /// Why the file can't be used; nil if it can.
     package var problem: String?
 
-    /// The library behind the state, as it is loaded now, with its version: `SQLite 3.40.1`.
+    /// The loaded database library, with its version: `SQLite 3.40.1`.
     package static var libraryVersion: String {
         let version = try? DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }
         return "SQLite \(version ?? "of an unknown version")"
@@ -25,7 +25,7 @@ package struct StateExamination: Sendable, Equatable {
 }
 
 extension StateCatalogue {
-    /// Looks at all states of this bot. Blocks.
+    /// Examines all states of this bot. Blocks.
     ///
     /// - Throws: ``StateError``: `.unreadable` if the folder can't be read.
     package func examine() throws(StateError) -> [StateExamination] {

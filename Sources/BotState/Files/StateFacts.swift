@@ -1,8 +1,8 @@
-/// What is known of a state before it is opened for a run.
+/// What is known about a state before it is opened for a run.
 package struct StateFacts: Sendable, Equatable {
     package struct Address: Sendable, Equatable {
         let url: String
-        /// Grows with every run: the highest is the address used last.
+        /// Increases with every run: the highest number marks the address used last.
         let used: Int
 
         package init(url: String, used: Int) {
@@ -14,7 +14,7 @@ package struct StateFacts: Sendable, Equatable {
     var number = 1
     /// The mark of its database; nil if none is known.
     var identity: String?
-    /// The addresses at which it was reached.
+    /// All addresses of its database so far.
     var addresses: [Address] = []
     /// The sequence of the newest checkpoint, as JSON text.
     var checkpoint: String?
@@ -47,7 +47,7 @@ extension StateFacts {
     }
 }
 
-/// What the gateway's database shows about its identity.
+/// What a read of the database's mark has shown about its identity.
 package enum DatabaseSighting: Sendable, Equatable {
     /// It has this bot's mark, with this nonce.
     case marked(String)
@@ -64,9 +64,9 @@ package enum DatabaseSighting: Sendable, Equatable {
 extension DatabaseSighting {
     /// Which state belongs to the database at `address`; nil if none does yet.
     ///
-    /// The mark decides: the same mark is the same database, at whatever address. Otherwise the address decides: a
-    /// database at a known address is the known one, perhaps reset or restored. The process that opens the state finds that out
-    /// by comparing the marks (``Ledger/databaseIdentity()``). Anything else is another database.
+    /// The mark decides first: the same mark means the same database, whatever its address. Otherwise the address
+    /// decides: a database at a known address is the known one, perhaps reset or restored. The process that opens the
+    /// state finds out which by comparing the marks (``Ledger/databaseIdentity()``). Anything else is another database.
     package func choose(among states: [StateFacts], at address: String) -> StateFacts? {
         func latest(_ uses: (StateFacts) -> Int?) -> StateFacts? {
             states.compactMap { state in uses(state).map { (state, $0) } }.max { $0.1 < $1.1 }?.0
@@ -77,7 +77,7 @@ extension DatabaseSighting {
         }
         if let state = latest({ $0.lastUse(of: address) }) { return state }
         guard self == .unmarked else { return nil }
-        // A reset database that is reached by another loopback name.
+        // A reset database at another loopback name.
         return latest { state in
             state.identity == nil ? nil : state.lastUse(of: address) { $0.mayBeSame(as: $1) }
         }
@@ -118,7 +118,7 @@ package struct StateAddress {
         return local == other.withoutLoopback
     }
 
-    /// The server without its host name, if that is a loopback name; else nil.
+    /// The server without its host name, if that is a loopback name; otherwise nil.
     private var withoutLoopback: String? {
         guard let host, let place = server.firstRange(of: host), ["localhost", "127.0.0.1", "[::1"].contains(host)
         else {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The files of one state: `NAME.sqlite`, what SQLite puts beside it, and `NAME.lock`.
+/// The files of one state: `NAME.sqlite`, SQLite's additional files, and `NAME.lock`.
 ///
 /// A bot that works on several databases has one state for each: the second is `NAME@2.sqlite`. Names can't contain
 /// "@".
@@ -12,7 +12,7 @@ package struct StateFiles: Sendable {
     /// See ``InterruptedDecisions``.
     var decisionNotes: String { database + ".deciding" }
 
-    /// - Parameter number: Which of the states with this name, from 1.
+    /// - Parameter number: The number of the state with this name, from 1.
     package init(directory: String, name: String, number: Int = 1) {
         self.directory = directory
         let base = "\(directory)/\(name)" + (number == 1 ? "" : "@\(number)")
@@ -59,8 +59,8 @@ package struct StateFiles: Sendable {
     /// - Throws: ``StateError``: `.cannotCreate`, also for a file that is a symbolic link.
     func create() throws(StateError) -> Bool {
         let exists = try exists()
-        // SQLite creates files with 0644 less the umask. It keeps the mode of an existing file and gives it to the
-        // files beside it.
+        // SQLite creates files with 0644 less the umask. It keeps the mode of an existing file and uses it for the
+        // additional files.
         let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path: database, reason: String(cString: strerror(errno))) }
         fchmod(descriptor, 0o600)
@@ -86,13 +86,13 @@ package struct StateFiles: Sendable {
 
     /// Whether there is a state.
     ///
-    /// - Throws: ``StateError``: `.unreadable` if it is not a regular file. A link could point at another user's file.
+    /// - Throws: ``StateError``: `.unreadable` if it is not a regular file. A link could point to another user's file.
     func exists() throws(StateError) -> Bool { try Self.isRegularFile(database) }
 
-    /// What SQLite adds to the path of a database for the file of its latest writes.
+    /// The suffix of SQLite's write-ahead log.
     static let logSuffix = "-wal"
 
-    /// Whether some process has the database open, or was killed while it had: SQLite keeps shared memory beside it.
+    /// Whether a process has the database open, or was killed while it did: then SQLite's shared-memory file exists.
     func hasSharedMemory() throws(StateError) -> Bool { try Self.isRegularFile(database + "-shm") }
 
     static func isRegularFile(_ path: String) throws(StateError) -> Bool {

@@ -5,20 +5,20 @@ internal import Glibc
 
 /// Locks a state for one run, so that a second run with the same name fails.
 ///
-/// An advisory lock (`flock`) on a file beside the state. The kernel releases it when the process ends, however it
-/// ends.
+/// An advisory lock (`flock`) on a file next to the state. The kernel releases it when the process ends in any way.
 package final class StateLock: Sendable {
-    /// A process that only looks whether the lock is held has it for a moment: that must not fail a run.
+    /// A process that only checks whether the lock is held takes it for a moment. Several attempts prevent this from
+    /// failing a run.
     private static let tries = 5
     private static let microsecondsBetweenTries: UInt32 = 20_000
 
     private let descriptor: Int32
 
-    /// - Parameter holder: Written into the file, for those who find it locked.
+    /// - Parameter holder: Written into the file, for other processes that find it locked.
     /// - Throws: ``StateError/locked(holder:)`` with the other run's `holder`;
     ///   ``StateError/cannotCreate(path:reason:)``.
     init(path: String, holder: String) throws(StateError) {
-        // O_NOFOLLOW: a link planted beside the state must not redirect this to another file.
+        // O_NOFOLLOW: a planted link must not redirect this to another file.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
         var triesLeft = Self.tries
@@ -38,10 +38,10 @@ package final class StateLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Releases the lock, even if something still references this object.
+    /// Releases the lock, even if this object is still referenced.
     func release() { flock(descriptor, LOCK_UN) }
 
-    /// What the run that holds the lock wrote into the file; nil if none holds it.
+    /// What the run that holds the lock wrote into the file; nil if no run holds it.
     static func holder(path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
@@ -55,12 +55,12 @@ package final class StateLock: Sendable {
         return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// How this process describes itself to others: always the same.
+    /// How this process describes itself to others; constant.
     package static let thisProcess = describeProcess()
 
-    /// - Parameter time: When what is described began.
+    /// - Parameter time: The start time in the description.
     static func describeProcess(since time: String = Timestamp.now) -> String {
-        // Foundation's host name would ask the DNS.
+        // Foundation's host name would query the DNS.
         var name = [CChar](repeating: 0, count: 256)
         let isKnown = gethostname(&name, name.count) == 0
         let host = isKnown ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
@@ -83,7 +83,7 @@ final class StateDirectoryLock {
         guard descriptor >= 0 else { throw .cannotCreate(path: directory, reason: String(cString: strerror(errno))) }
         var triesLeft = Self.tries
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            // Some network file systems can't lock directories: go on without.
+            // Some network file systems can't lock directories: continue without the lock.
             guard errno == EWOULDBLOCK || errno == EINTR else { return }
             triesLeft -= 1
             guard triesLeft > 0 else {

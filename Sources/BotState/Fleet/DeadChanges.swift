@@ -2,9 +2,9 @@ package import Fleet
 internal import GatewayClient
 package import PostgreSQL
 
-/// Changes that ended each process that tried them. The log keeps them, and each is a dead letter of the state.
+/// Changes that crashed each process that attempted them. The log keeps them, and each is a dead letter of the state.
 package enum DeadChanges {
-    /// Those without a dead letter are kept only if they are among the newest.
+    /// Of the changes without a dead letter, the newest 1,000 are kept.
     static let kept = 1_000
 
     /// SQL, with a row of `dead_change`: its dead letter.
@@ -14,7 +14,7 @@ package enum DeadChanges {
             AND dead_letter.sequence IS NOT DISTINCT FROM nullif(dead_change.seq, '')
         """
 
-    /// Saves a dead letter for each, as a part of the commit that has them, and forgets the oldest without one.
+    /// Saves a dead letter for each as part of their commit, and deletes the oldest changes without a dead letter.
     @Sendable package static func keepDeadLetters(_ dead: [DeadChange], _ connection: PostgresConnection) throws {
         let deadLetters = dead.map { dead in
             DeadLetter(

@@ -1,12 +1,12 @@
 internal import Fleet
 internal import PostgreSQL
 
-/// What operators ask of the members of a fleet. Each call blocks.
+/// The operators' commands to members of a fleet. Each call blocks.
 extension Engine {
-    /// Asks a member to finish what is under way, to give back what it has, and to take nothing more. It does so within a
-    /// third of its lease.
+    /// Asks a member to finish its work under way, release its leases, and take no more. It starts within a third of
+    /// its lease.
     ///
-    /// - Parameter isOver: Whether it may work again instead.
+    /// - Parameter isOver: Whether to end the drain instead.
     /// - Throws: ``StateError``.
     package func drain(_ member: FleetStanding.Member, isOver: Bool = false) throws(StateError) {
         try ask { connection in
@@ -15,15 +15,16 @@ extension Engine {
         }
     }
 
-    /// Takes all leases from a member, without waiting for what is under way there. It notices with its next renewal or
-    /// write. Others take the leases over when they would have run out, so that two never act at once.
+    /// Takes all leases from a member, without waiting for its work under way. The member notices this at its next
+    /// renewal or write. Other members take the leases over when they would have expired, so that two members never
+    /// work at once.
     ///
     /// - Parameter drains: Whether the member may not take leases again.
     /// - Throws: ``StateError``.
     package func release(_ member: FleetStanding.Member, drains: Bool) throws(StateError) {
         try ask { connection in
             try connection.transaction { connection in
-                // Leases before members, as the members themselves do.
+                // Leases before members, in the same order as the members themselves.
                 try connection.run(
                     "SELECT FROM lease WHERE owner = $1 ORDER BY name FOR UPDATE", [.text(member.owner)])
                 try connection.run("UPDATE lease SET owner = '' WHERE owner = $1", [.text(member.owner)])
@@ -37,7 +38,7 @@ extension Engine {
         }
     }
 
-    /// Removes the fleet and all that it knows, and the fleet of its `fix`. No process can start meanwhile.
+    /// Removes the fleet with its whole state, and the fleet of its `fix`. No process can start meanwhile.
     ///
     /// - Throws: ``StateError``: `.locked` if a process is active or on standby.
     package func reset() throws(StateError) {
@@ -57,7 +58,7 @@ extension Engine {
 }
 
 extension Engine {
-    /// The processes that are there; nil if none is. Until the transaction ends, none can come.
+    /// The running processes; nil if there are none. No process can start until the transaction ends.
     private func lockOut(_ connection: PostgresConnection) throws -> String? {
         guard try EngineSchema.isThere(schema, connection) else { return nil }
         try connection.script("SET LOCAL search_path TO \(PostgresConnection.quotedIdentifier(schema))")
@@ -75,9 +76,9 @@ extension Engine {
     }
 }
 
-/// A change that ended each process that tried it.
+/// A change that crashed each process that attempted it.
 package struct FatalChange: Sendable {
-    /// The number of its dead letter; nil if that was retried, dropped or replaced since.
+    /// The number of its dead letter; nil if it was retried, dropped or replaced since.
     package let deadLetter: Int?
     package let id: String
     package let revision: String
@@ -90,10 +91,10 @@ package struct FatalChange: Sendable {
 }
 
 extension Engine {
-    /// Changes that ended the processes that tried them: the oldest first.
+    /// Changes that crashed the processes that attempted them, the oldest first.
     ///
-    /// - Parameter includesSettled: Whether those without a dead letter are wanted, too.
-    /// - Returns: Also the address of the gateway that the fleet works on.
+    /// - Parameter includesSettled: Whether to include those without a dead letter.
+    /// - Returns: The changes, and the address of the fleet's gateway.
     /// - Throws: ``StateError``.
     package func fatalChanges(
         includesSettled: Bool = false

@@ -8,9 +8,9 @@ package struct EngineExamination: Sendable {
     package let name: String
     /// `PostgreSQL 15.8`
     package let server: String
-    /// Whether the server acknowledges before it has written to its disk.
+    /// Whether the server acknowledges writes before they are on disk (`fsync=off`).
     package let forgets: Bool
-    /// Whether a server that is killed loses the last writes.
+    /// Whether a killed server loses the last writes (`synchronous_commit=off`).
     package let losesLastWrites: Bool
     /// A message with the remedy after a semicolon; nil if a run can begin.
     package let problem: String?
@@ -18,14 +18,14 @@ package struct EngineExamination: Sendable {
     package let standing: FleetStanding?
     package let clock: Clock
 
-    /// When it was asked and answered, and what its clock said, all in seconds since 1970.
+    /// When the engine was asked and when it answered, and its own time, all in seconds since 1970.
     package struct Clock: Sendable {
         package let sent: Int
         package let answered: Int
         package let engine: Int
     }
 
-    /// Whether the fleet has another number of partitions than a member would have: what is so, and what to do.
+    /// The problem and the remedy, if the fleet has another number of partitions than `wanted`; otherwise nil.
     package func otherPartitions(than wanted: Int) -> (text: String, remedy: String)? {
         guard let there = standing?.shared?.parts.count, there != wanted else { return nil }
         return (WorkLogPartitions.other(wanted, there), WorkLogPartitions.remedy(there))
@@ -33,9 +33,9 @@ package struct EngineExamination: Sendable {
 }
 
 extension Engine {
-    /// Looks at the engine; changes nothing. Blocks.
+    /// Examines the engine without changing anything. Blocks.
     ///
-    /// - Throws: ``StateError`` if it can't be asked.
+    /// - Throws: ``StateError`` if it can't be reached.
     package func examine() throws(StateError) -> EngineExamination {
         let queue = makeQueue()
         defer { queue.close() }
@@ -70,7 +70,7 @@ extension Engine {
         }
     }
 
-    /// What the user lacks, and what to do.
+    /// The privilege that the user lacks, and the remedy.
     private func missingRight(_ connection: PostgresConnection) throws -> String? {
         let row = try connection.run(
             """
@@ -91,11 +91,11 @@ extension Engine {
             let database = PostgresConnection.quotedIdentifier(address.database)
             return row[1] == .int(1)
                 ? nil
-                : "the user \(user) may not make the schema of the fleet; in psql, run: "
+                : "the user \(user) may not create the schema of the fleet; in psql, run: "
                     + "GRANT CREATE ON DATABASE \(database) TO \(user)"
         }
         guard ofSchema == 1, row[3] != .int(0) else {
-            return "the user \(user) may not use the schema of the fleet, which belongs to another; in psql, run: "
+            return "the user \(user) may not use the schema of the fleet, which another user owns; in psql, run: "
                 + "ALTER SCHEMA \(name) OWNER TO \(user), and the same for its tables"
         }
         return nil

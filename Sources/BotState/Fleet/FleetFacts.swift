@@ -2,35 +2,35 @@ package import DocumentFlow
 internal import Locking
 internal import PostgreSQL
 
-/// What a process knows of its fleet.
+/// What a process knows about its fleet.
 package struct FleetFacts: Sendable {
     /// Without credentials.
     package let engine: String
     package let fleet: String
     /// This process, as in ``FleetStanding/Member/id``.
     package let member: String
-    /// Whether it runs alone, or reads the feed for those that share the work.
+    /// Whether it is the active member, or reads the feed for the members that share the work.
     package let leads: Bool
     package let isStandingBy: Bool
     package let isDrained: Bool
-    /// How often a lease of this process ended that it had not given back.
+    /// How many leases of this process ended without being released.
     package let leaseLosses: Int
-    /// How many commits of this process were refused, because another one had its lease.
+    /// How many commits of this process were refused because another process had its lease.
     package let fencedCommits: Int
-    /// How often this process did not know whether a commit is stored.
+    /// How many times this process did not know whether a commit was stored.
     package let unknownCommits: Int
-    /// What the engine says. Nil: it was not asked, or did not answer.
+    /// The engine's answer. Nil: it was not asked, or did not answer.
     package let standing: FleetStanding?
 }
 
-/// Asks the engine how a fleet stands, for those who watch one of its members.
+/// Reads the status of a fleet from the engine, for observers of one of its members.
 package final class FleetWatch: Sendable {
     /// How long the engine may take to answer.
     private static let deadline: Duration = .seconds(2)
 
     private let engine: Engine
     private let isSharing: Bool
-    /// Its connection is made for the first who asks.
+    /// It connects when it is first used.
     private let queue: PostgresQueue
 
     package init(_ engine: Engine, isSharing: Bool) {
@@ -52,7 +52,7 @@ package final class FleetWatch: Sendable {
 
     private func standing() async -> FleetStanding? {
         let began = ContinuousClock.now
-        // A connection that was idle while the engine was started again is found broken by the first call.
+        // If the engine was restarted while the connection was idle, only the first call finds it broken.
         while began.duration(to: .now) < Self.deadline / 2 {
             do {
                 return try await queue.perform { [engine] connection in

@@ -1,32 +1,32 @@
 internal import PostgreSQL
 
-/// A fleet as the engine knows it.
+/// The status of a fleet in the engine.
 package struct FleetStanding: Sendable {
     /// A process of the fleet.
     package struct Member: Sendable {
-        /// Short, and another one for each process.
+        /// A short id, different for each process.
         package let id: String
-        /// Tells this process from all others.
+        /// Identifies this process.
         let owner: String
-        /// How it describes itself: process, host, time.
+        /// How it describes itself: process, host, start time.
         package let holder: String
-        /// `run`, or the role of one that shares the work; empty for a command, and for a run that ends by itself.
+        /// `run`, or the role of a member that shares the work; empty for a command, and for a run that ends by itself.
         package let role: String
-        /// Whether it has the lease of the one that runs alone.
+        /// Whether it is the active member, which does all the work.
         package let runs: Bool
-        /// Whether it is one of those that share the work.
+        /// Whether it shares the work with others.
         package let shares: Bool
-        /// Whether it was asked to take nothing more.
+        /// Whether it was asked to drain.
         package let isDrained: Bool
         /// The hash of its rules; empty for a command.
         package let ruleSetHash: String
-        /// The version of its program; empty if it does not say.
+        /// The version of its program; empty if unknown.
         package let program: String
         /// Seconds since 1970.
         package let since: Int
         /// How many partitions it has.
         package fileprivate(set) var partitions = 0
-        /// Whether it reads the feed for those that share the work.
+        /// Whether it reads the feed for the members that share the work.
         package fileprivate(set) var readsFeed = false
     }
 
@@ -35,54 +35,54 @@ package struct FleetStanding: Sendable {
         /// A part of the documents.
         package struct Part: Sendable {
             package let number: Int
-            /// The id of the member that has it. Nil: none.
+            /// The id of the member that works on it. Nil: none.
             package let member: String?
             /// Changes in the log.
             package let waiting: Int
-            /// Since when the oldest of them waits, in seconds; nil if there is none.
+            /// For how many seconds the oldest of them has waited; nil if there is none.
             package let oldest: Double?
             package let parked: Int
         }
 
         /// By their numbers.
         package let parts: [Part]
-        /// Changes that ended the processes that tried them, and are dead letters now.
+        /// Changes that crashed the processes that attempted them, and are dead letters now.
         package let dead: Int
-        /// How often something was taken over from a member that had not given it back.
+        /// How many leases were taken over from members that had not released them.
         package let takeovers: Int
 
         /// Changes in the log.
         package var waiting: Int { parts.reduce(0) { $0 + $1.waiting } }
-        /// Since when the oldest of them waits, in seconds; nil if there is none.
+        /// For how many seconds the oldest of them has waited; nil if there is none.
         package var oldest: Double? { parts.compactMap(\.oldest).max() }
-        /// Changes that wait for a time outside the log.
+        /// Changes that are parked outside the log.
         package var parked: Int { parts.reduce(0) { $0 + $1.parked } }
     }
 
-    /// Those whose lease has not run out: the one that runs first, then those that share the work.
+    /// The members whose lease has not expired: first the active member, then those that share the work.
     package let members: [Member]
-    /// How many times the lease of the one that runs was granted.
+    /// How many times the lease of the active member was granted.
     package let turns: Int
-    /// How often a member lost a lease that it had not given back.
+    /// How many leases ended without being released.
     package let leaseLosses: Int
-    /// How many commits were refused, because another member had the lease.
+    /// How many commits were refused because another member had the lease.
     package let fencedCommits: Int
-    /// How often a member did not know whether a commit is stored.
+    /// How many times a member did not know whether a commit was stored.
     package let unknownCommits: Int
     /// Nil unless members have ever shared the work.
     package let shared: Shared?
     /// `PostgreSQL 15.8`.
     package let server: String
-    /// Facts about the server that can lose what it has acknowledged; empty if there are none.
+    /// Settings of the server that can lose acknowledged writes; empty if there are none.
     package let risks: [String]
 
-    /// Those that share the work.
+    /// The members that share the work.
     package var sharing: [Member] { members.filter(\.shares) }
 
-    /// The same process as it is now. Nil: it has ended, or its lease has run out.
+    /// The current entry of the same process. Nil: it has ended, or its lease has expired.
     package func now(_ member: Member) -> Member? { members.first { $0.owner == member.owner } }
 
-    /// The rules of all members but commands, with how many have them, the most frequent first.
+    /// The rule sets of all members except commands, with the number of members, the most frequent first.
     package var ruleSets: [(hash: String, members: Int)] {
         let hashes = members.map(\.ruleSetHash).filter { !$0.isEmpty }
         return Dictionary(grouping: hashes) { $0 }.map { ($0.key, $0.value.count) }
@@ -181,7 +181,7 @@ extension FleetStanding {
 }
 
 extension Engine {
-    /// This process, as others name it.
+    /// The id of this process, as other members show it.
     package var memberID: String { Self.memberID(owner) }
 
     package static func memberID(_ owner: String) -> String { String(owner.prefix(8)).lowercased() }
@@ -191,7 +191,7 @@ extension Engine {
     /// - Throws: ``StateError``: `.missing` if there is no such fleet, `.engineUnavailable`.
     package func standing() throws(StateError) -> FleetStanding { try ask { try FleetStanding($0) } }
 
-    /// Calls `body` with a connection of its own. Blocks.
+    /// Calls `body` with a separate connection. Blocks.
     func ask<Value>(_ body: (PostgresConnection) throws -> Value) throws(StateError) -> Value {
         let queue = makeQueue()
         defer { queue.close() }

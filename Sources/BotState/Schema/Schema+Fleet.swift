@@ -1,12 +1,12 @@
 extension Schema {
-    /// The tables of a fleet, in PostgreSQL only: its processes, and the log of those that share the work. A state in a
-    /// file has one process.
+    /// The tables of a fleet, in PostgreSQL only: its processes, and the log of the members that share the work. A
+    /// state in a file has one process.
     static let fleetTables = members + log
 
     private static let members = [
         // The processes. `role` is empty for a command, and for a run that ends by itself; `program` is empty until the
-        // process has told of itself. `membership`: it may act, alone or because it `shares` the work; another number each
-        // time. `works`: it takes partitions. `drained`: it was asked to take nothing more.
+        // process has registered. `membership`: the process may work, alone or because it `shares` the work; a new
+        // number each time. `works`: it takes partitions. `drained`: it was asked to drain.
         Table(
             "member", key: ["owner"],
             [
@@ -14,8 +14,8 @@ extension Schema {
                 .text("program", initial: "''"), .int("membership", null: true), .bool("shares", initial: "false"),
                 .bool("works", initial: "false"), .bool("drained", initial: "false"), .time("since"), .time("until"),
             ], storage: "fillfactor = 50"),
-        // Who reads the feed ('feed'), and who works on which partition (its number). `direct`: the owner of the feed has
-        // the whole work, without the log. Each grant raises the token. `turns` counts the direct ones.
+        // The owner of the feed ('feed') and of each partition (its number). `direct`: the owner of the feed does all
+        // the work, without the log. Each grant increases the token. `turns` counts direct grants.
         Table(
             "lease", key: ["name"],
             [
@@ -28,10 +28,10 @@ extension Schema {
 
     /// See `PostgresWorkLog`. Nothing of a document but its id and revisions is stored.
     private static let log = [
-        // One row. `partitions` is null until members share the work. `lease_ms` is the longest time of a lease that a
-        // member ever had. The four columns after it say which server has the fleet: see WorkLogIdentity. No lease is
-        // granted before `quiet_until`. `seq` is the sequence up to which the feed was read, as JSON text; null: nothing
-        // was appended. `n` is the last place in the log. The last three columns: see FleetTally.
+        // One row. `partitions` is null until members share the work. `lease_ms` is the longest lease duration that a
+        // member ever had. The four columns after it identify the server: see WorkLogIdentity. No lease is granted
+        // before `quiet_until`. `seq` is the sequence up to which the feed was read, as JSON text; null: nothing was
+        // appended. `n` is the last place in the log. The last three columns: see FleetTally.
         Table(
             "fleet", key: ["is_only"],
             [

@@ -1,25 +1,26 @@
-/// The tables of a state. All are made at once.
+/// The tables of a state. All are created at once.
 package enum Schema {
-    /// The version of the tables, raised with every change. A state has it in ``versionName``: states of before the first
-    /// release named theirs otherwise (`grdb_migrations`, or `schema`), so none of them is taken for version 1.
+    /// The version of the tables, increased with every change. A state stores it under ``versionName``. States from
+    /// before the first release stored theirs elsewhere (`grdb_migrations`, or `schema`), so none of them counts as
+    /// version 1.
     static let version = 1
 
-    /// The names of two rows of `identity`: the version of the tables, and that of the program that made them. Later
+    /// The names of two rows of `identity`: the version of the tables, and that of the program that created them. Later
     /// versions keep both.
     static let (versionName, programName) = ("version", "program")
 
     /// The tables of every state.
     static let tables = decisions + counts
 
-    /// The state itself, and what decisions leave in it.
+    /// The state itself, and the records of decisions.
     private static let decisions = [
         // Facts about the state, by their names.
         Table("identity", key: ["name"], [.text("name"), .text("value")]),
-        // Where the database was reached. `used` grows with every run of any state of this name: the highest is where it
-        // was reached last.
+        // The addresses of the database. `used` increases with every run of any state of this name: the highest is the
+        // last address.
         Table("address", key: ["url"], [.text("url"), .int("used")]),
-        // The newest row is the checkpoint, the others are its history. Sequences are JSON text; without one, the
-        // checkpoint was removed. `run` tells the runs apart.
+        // The newest row is the checkpoint, the others are its history. Sequences are JSON text; null: the checkpoint
+        // was removed. `run` distinguishes the runs.
         Table(
             "checkpoint",
             [
@@ -37,7 +38,7 @@ package enum Schema {
         // Revisions that a `put` wrote, the oldest first. `chain` is a JSON array of rule names.
         Table(
             "caused_revision", key: ["id", "revision"], [.rowid, .bytes("id"), .bytes("revision"), .bytes("chain")]),
-        // Revisions over whose decision the process died.
+        // Revisions during whose decision the process crashed.
         Table("interrupted_decision", key: ["id", "revision"], [.bytes("id"), .bytes("revision"), .int("deaths")]),
         Table(
             "dead_letter",
@@ -46,17 +47,19 @@ package enum Schema {
                 .bytes("rule", null: true), .bytes("reason"), .int("attempts"), .text("set_aside_at"),
                 .text("rule_set"),
             ], indexes: [.on("id")]),
-        // The rules for whose changes documents from before need nothing any more.
+        // The rules whose changes have already been applied to older documents, or need not be.
         Table("rule", key: ["name"], [.bytes("name"), .text("fingerprint")]),
         // `fired`: the rule has fired for this time of the document.
         Table(
             "timer", key: ["id", "rule"], [.bytes("id"), .bytes("rule"), .int("due"), .int("fired")],
             indexes: [.on("due", where: "fired = 0")]),
-        // `rules` is a JSON array of names. `begun` is of the pass under way, `done` of the last one that has ended.
+        // `rules` is a JSON array of names. `begun` is the start of the pass under way, `done` that of the last
+        // finished pass.
         Table(
             "schedule", key: ["line", "zone", "rules"],
             [.text("line"), .text("zone"), .bytes("rules"), .int("begun", null: true), .int("done")]),
-        // Downloaded attachments and what their servers said of them, the oldest first. `token_file` is empty without one.
+        // Downloaded attachments and their servers' validators, the oldest first. `token_file` is empty if there is
+        // none.
         Table(
             "download", key: ["url", "token_file"],
             [
@@ -75,27 +78,27 @@ package enum Schema {
                 .number("number"), .text("name"), .text("fingerprint"), .int("is_complete"),
                 .int("seen", initial: "0"),
             ]),
-        // What a document added last. `id` is a key as in own_write, `rule` a number; `amounts` are decimal numbers with
-        // commas between them.
+        // The last contributions of documents. `id` is a key as in own_write, `rule` a number; `amounts` are decimal
+        // numbers, separated by commas.
         Table(
             "contribution", key: ["id", "rule"], [.text("id"), .int("rule"), .text("target"), .text("amounts")]),
-        // The sums of these. `document` has the other members of a target that does not exist yet.
+        // The sums of the contributions. `document` has the other members of a target that does not exist yet.
         Table(
             "total", key: ["target", "rule"],
             [.text("target"), .int("rule"), .text("amounts"), .int("contributors"), .text("document")],
             indexes: [.on("rule")]),
-        // Targets that do not show their totals yet. `chain` as in caused_revision.
+        // Targets whose totals are not written yet. `chain` as in caused_revision.
         Table(
             "total_to_write", key: ["target"],
             [
                 .text("target"), .int("version"), .bytes("chain"), .int("chain_length"),
                 .int("has_failed", initial: "0"),
             ]),
-        // Documents that must be counted again, as they are stored.
+        // Documents that must be counted again with their stored content.
         Table("recount", [.number("number"), .bytes("id")]),
     ]
 
-    /// The statements that make all tables in an empty database.
+    /// The statements that create all tables in an empty database.
     static func script(_ language: StateLanguage) -> String {
         let all = language == .postgres ? tables + fleetTables : tables
         return all.map { $0.script(language) }.joined() + """
@@ -104,9 +107,9 @@ package enum Schema {
             """
     }
 
-    /// What `identity` says about the tables.
+    /// Checks the versions in `identity`.
     ///
-    /// - Throws: ``SupersededSchema`` if this program can't use them; what the database says.
+    /// - Throws: ``SupersededSchema`` if this program can't use the tables; errors of the database.
     static func check(_ session: any StateSession, _ place: SupersededSchema.Place) throws {
         func fact(_ name: String) throws -> String? {
             try session.value(String.self, "SELECT CAST(value AS text) FROM identity WHERE name = ?", [name])
@@ -126,9 +129,9 @@ package struct SupersededSchema: Error, Equatable, CustomStringConvertible {
         case fleet(schema: String)
     }
 
-    /// Theirs; nil: they have none.
+    /// The version of the tables; nil: they have none.
     let version: Int?
-    /// The program that made them; nil if the state does not tell.
+    /// The version of the program that created them; nil if unknown.
     let program: String?
     let place: Place
 

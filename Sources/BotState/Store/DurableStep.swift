@@ -2,26 +2,26 @@ internal import GRDB
 internal import Locking
 
 /// Something that a run has made durable outside the gateway. In debug builds, a test in the same process can observe
-/// these steps; release builds observe nothing.
+/// these steps; in release builds, nothing can.
 package enum DurableStep: Sendable {
-    /// A transaction on the state or the log is committed: the texts of its statements, each as often as it ran.
+    /// A transaction on the state or the log is committed, with the texts of all executed statements.
     case transaction([String])
     /// Lines are appended to a file and synced.
     case lines(path: String, [UInt8])
 
     #if DEBUG
-        /// Called with each step of the task that sets it: of states that it opens, and of lines that it appends.
+        /// Called with each step of the task that sets it, for states that it opens and lines that it appends.
         @TaskLocal package static var observer: (@Sendable (DurableStep) -> Void)?
     #endif
 
-    /// Tells the observer, if there is one.
+    /// Notifies the observer, if there is one.
     package func note() {
         #if DEBUG
             Self.observer?(self)
         #endif
     }
 
-    /// For the connections to PostgreSQL that the current task makes. Nil: there is no observer.
+    /// For the PostgreSQL connections that the current task makes. Nil: there is no observer.
     static var transactionObserver: (@Sendable ([String]) -> Void)? {
         #if DEBUG
             if let observer { return { observer(.transaction($0)) } }
@@ -29,7 +29,7 @@ package enum DurableStep: Sendable {
         return nil
     }
 
-    /// The same for the connections to SQLite that the present task makes.
+    /// The same for the SQLite connections that the current task makes.
     static func observeTransactions(of configuration: inout Configuration) {
         guard let observer = transactionObserver else { return }
         configuration.prepareDatabase { database in

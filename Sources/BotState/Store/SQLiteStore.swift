@@ -39,9 +39,9 @@ struct SQLiteStore: StateStore {
 // MARK: - Tables
 
 extension SQLiteStore {
-    /// Makes the tables in a new file. Several processes may do so at the same time.
+    /// Creates the tables in a new file. Several processes may do so at the same time.
     ///
-    /// - Throws: ``SupersededSchema`` if there are other tables; what SQLite says.
+    /// - Throws: ``SupersededSchema`` if there are other tables; errors of SQLite.
     static func prepare(_ database: DatabaseQueue) throws {
         guard try !database.read(isPrepared) else { return }
         try database.write { database in
@@ -49,7 +49,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Whether the file has the tables, rather than none: the one place that asks. They are made in one transaction.
+    /// Whether the file has the tables, which are created in one transaction. This is the only such check.
     ///
     /// - Throws: As ``prepare(_:)``.
     static func isPrepared(_ database: Database) throws -> Bool {
@@ -59,7 +59,7 @@ extension SQLiteStore {
         do { try Schema.check(SQLiteSession(database: database), .file) } catch let error as DatabaseError
             where error.resultCode == .SQLITE_ERROR
         {
-            // No table `identity`, or another one.
+            // There is no table `identity`, or a different one.
             throw SupersededSchema(version: nil, program: nil, place: .file)
         }
         return true

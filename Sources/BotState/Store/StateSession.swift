@@ -1,7 +1,7 @@
-/// A transaction on the tables of a state. Only valid while it runs; for one thread.
+/// A transaction on the tables of a state. Valid only while it runs, on one thread.
 ///
-/// Statements are written so that SQLite and PostgreSQL understand them: `?` and `?1` for values, `ON CONFLICT` and
-/// `RETURNING`. Where the two differ, ``language`` has the words.
+/// Statements use SQL that both SQLite and PostgreSQL understand: `?` and `?1` for values, `ON CONFLICT` and
+/// `RETURNING`. ``dialect`` covers the differences.
 package protocol StateSession {
     var language: StateLanguage { get }
 
@@ -14,7 +14,7 @@ package protocol StateSession {
     /// Calls `body` with each row, until it returns false.
     func forEachRow(_ sql: String, _ values: [(any StateArgument)?], _ body: (StateRow) throws -> Bool) throws
 
-    /// - Returns: How many rows the statement has changed.
+    /// - Returns: How many rows the statement changed.
     @discardableResult
     func execute(_ sql: String, _ values: [(any StateArgument)?]) throws -> Int
 
@@ -36,7 +36,7 @@ extension StateSession {
         _ type: Value.Type = Value.self, _ sql: String, _ values: [(any StateArgument)?] = []
     ) throws -> [Value] { try rows(sql, values).map { $0[0] } }
 
-    /// The first column of the first row; nil without one, or if it is null.
+    /// The first column of the first row; nil if there is no row or the value is null.
     func value<Value: StateColumn>(
         _ type: Value.Type = Value.self, _ sql: String, _ values: [(any StateArgument)?] = []
     ) throws -> Value? {
@@ -46,13 +46,13 @@ extension StateSession {
 }
 
 extension StateSession {
-    /// To be called before counts are read in order to change them.
+    /// Call this before counts are read in order to change them.
     func lockCounts() throws {
         if let lock = language.countsLock { _ = try rows(lock) }
     }
 }
 
-/// The words in which SQLite and PostgreSQL differ.
+/// The SQL in which SQLite and PostgreSQL differ.
 package enum StateLanguage: Sendable {
     case sqlite
     case postgres
@@ -83,7 +83,7 @@ package enum StateLanguage: Sendable {
         }
     }
 
-    /// How to read a list of lists as a table: the value for its one `?` is JSON.
+    /// How to read a list of lists as a table. Its single `?` takes JSON.
     var listed: (rows: String, place: String, element: (Int) -> String) {
         switch self {
         case .sqlite: ("json_each(?) AS listed", "listed.key", { "json_extract(listed.value, '$[\($0)]')" })
@@ -95,8 +95,8 @@ package enum StateLanguage: Sendable {
         }
     }
 
-    /// What keeps others from changing counts until the transaction ends: two transactions that add to one total must
-    /// not both begin with the same old one. Nil: only one writes at a time anyway.
+    /// A statement that prevents others from changing counts until the transaction ends, so that two transactions never
+    /// add to the same old total. Nil: only one transaction writes at a time anyway.
     fileprivate var countsLock: String? {
         switch self {
         case .sqlite: nil

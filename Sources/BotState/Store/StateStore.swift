@@ -1,10 +1,10 @@
 /// The tables of a state: a file of SQLite, or a schema of PostgreSQL.
 ///
-/// Calls throw what the database says, not yet a ``StateError``: see ``error(_:_:)``.
+/// Calls throw the database's errors, which ``error(_:_:)`` converts to ``StateError``.
 protocol StateStore: Sendable {
     var language: StateLanguage { get }
 
-    /// Calls `body` in a transaction that sees one moment. Blocks.
+    /// Calls `body` in a transaction with a consistent snapshot. Blocks.
     func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value
 
     /// The same without blocking.
@@ -16,12 +16,12 @@ protocol StateStore: Sendable {
     /// The same, blocking.
     func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value
 
-    /// What an error means.
+    /// Converts an error of the database.
     func error(_ purpose: StatePurpose, _ error: any Error) -> StateError
 
     /// No call may follow.
     func close()
 }
 
-/// What was being done when an error came.
+/// What was being done when an error occurred.
 package enum StatePurpose { case creating, reading, writing }

@@ -8,12 +8,12 @@ package enum StateValue: Sendable, Equatable {
     case bytes([UInt8])
 }
 
-/// What can stand for a `?` in a statement.
+/// A value for a `?` in a statement.
 package protocol StateArgument {
     var stateValue: StateValue { get }
 }
 
-/// What a column of a row can be read as.
+/// A type that a column can be read as.
 protocol StateColumn {
     /// Nil if the value is of another kind.
     init?(_ value: StateValue)
@@ -64,7 +64,8 @@ extension Optional: StateColumn where Wrapped: StateColumn {
     }
 }
 
-/// A string stored as the bytes of its UTF-8: texts of SQLite and PostgreSQL end at a U+0000, which ids may contain.
+/// A string that is stored as its UTF-8 bytes, because in SQLite and PostgreSQL a text ends at U+0000, which ids may
+/// contain.
 struct WholeText: StateArgument, StateColumn {
     let text: String
 
@@ -89,7 +90,7 @@ package struct StateRow: Sendable {
     /// The names of the columns.
     let columns: [String]
 
-    /// The value must be of this kind: the schema says so.
+    /// Precondition: the schema defines the column with this type.
     subscript<Value: StateColumn>(index: Int) -> Value {
         guard let value = Value(values[index]) else {
             preconditionFailure("column \(columns[index]) is no \(Value.self)")

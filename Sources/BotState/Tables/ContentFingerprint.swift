@@ -1,14 +1,15 @@
 internal import Encodings
 package import LosslessJSON
 
-/// Identifies the content of a document. It is the same again after a change was undone.
+/// Identifies the content of a document. After a change is undone, it is the same as before.
 ///
 /// Ignores `_rev`, `_cv`, the `revpos` of attachments and the order of members.
 package struct ContentFingerprint: Hashable, Sendable {
     /// The first half of a SHA-256 digest.
     let words: (high: UInt64, low: UInt64)
 
-    /// - Parameter bytes: The 16 bytes of an earlier fingerprint, or a longer digest, of which the first 16 count.
+    /// - Parameter bytes: The 16 bytes of an earlier fingerprint, or a longer digest, of which only the first 16 are
+    ///   used.
     init(bytes: [UInt8]) {
         func word(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         words = (word(bytes.prefix(8)), word(bytes.dropFirst(8).prefix(8)))
@@ -26,7 +27,7 @@ package struct ContentFingerprint: Hashable, Sendable {
         [words.high, words.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
     }
 
-    /// Equal fingerprints: the same content, but for a collision of 128 bits.
+    /// Equal fingerprints mean equal content, except for a collision of 128 bits.
     package static func == (left: ContentFingerprint, right: ContentFingerprint) -> Bool { left.words == right.words }
 
     /// Hashes all 128 bits.
@@ -36,11 +37,11 @@ package struct ContentFingerprint: Hashable, Sendable {
     }
 }
 
-/// The parts of a document whose members are sorted, and some of them left out.
+/// The parts of a document whose members are sorted and partly omitted.
 private enum Part {
     case document, attachments, attachment
 
-    // As bytes: they are compared with every name.
+    // As bytes, because they are compared with every name.
     private static let revision = Array("_rev".utf8)[...]
     private static let version = Array("_cv".utf8)[...]
     private static let attachmentList = Array("_attachments".utf8)[...]
@@ -54,7 +55,7 @@ private enum Part {
         }
     }
 
-    /// Nil for members that are taken unchanged.
+    /// Nil for members that are used unchanged.
     private func part(_ name: ArraySlice<UInt8>) -> Part? {
         switch self {
         case .document: name == Self.attachmentList ? .attachments : nil

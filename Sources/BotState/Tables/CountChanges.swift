@@ -2,7 +2,7 @@ package import GatewayClient
 internal import LosslessJSON
 package import Rules
 
-/// What a decision says about counts.
+/// The contributions of a document to totals.
 package struct ContributedAmounts: Sendable {
     /// By the number of the rule.
     package let contributions: [Int: Contribution]
@@ -14,14 +14,14 @@ package struct ContributedAmounts: Sendable {
     }
 }
 
-/// What settled decisions change of counts, to be saved in one transaction.
+/// The changes of counts that result from settled decisions, saved in one transaction.
 ///
-/// Saving the same again changes nothing: the difference to what is remembered is zero.
+/// Saving the same changes again has no effect, because their difference to the stored contributions is zero.
 package struct CountChanges: Sendable {
-    /// A document and all that it adds to totals now.
+    /// A document and all its current contributions to totals.
     package struct Document: Sendable {
         let id: DocumentID
-        /// By the number of the rule; what is missing is taken back.
+        /// By the number of the rule; missing contributions are removed.
         let contributions: [Int: Contribution]
         /// The rules that led to the document.
         let chain: RuleChain
@@ -35,14 +35,14 @@ package struct CountChanges: Sendable {
 
     /// Decided documents.
     package var documents: [Document] = []
-    /// Dead-lettered documents: what they add is found out later, from their content as it is stored.
+    /// Dead-lettered documents: their contributions are computed later from their stored content.
     package var undecided: [DocumentID] = []
-    /// Documents that were to be counted again: the entries of the ledger up to this number are done.
+    /// Recounted documents: the ledger's `recount` entries up to this number are settled.
     package var recounted: [(id: DocumentID, number: Int)] = []
     /// The numbers of the rules that are counted, and their names.
     var rules: [Int: String]
-    /// Whether other processes count, too, perhaps for other rules: their documents are counted again by those who know
-    /// the rules.
+    /// Whether other processes count, too, perhaps for other rules. Documents are counted again by a process that has
+    /// these rules.
     let isShared: Bool
 
     package init(rules: [Int: String], isShared: Bool) { (self.rules, self.isShared) = (rules, isShared) }
@@ -50,7 +50,7 @@ package struct CountChanges: Sendable {
     var isEmpty: Bool { documents.isEmpty && undecided.isEmpty && recounted.isEmpty }
 }
 
-/// The difference that a transaction makes to a total.
+/// The change of a total in one transaction.
 private struct TotalChange {
     var amounts: [DecimalAmount]
     var contributors = 0
@@ -83,7 +83,7 @@ extension CountChanges {
         let rule: Int
     }
 
-    /// - Returns: Whether a total has changed, so that there is something to write.
+    /// - Returns: Whether a total has changed and must be written.
     func record(in database: any StateSession) throws -> Bool {
         guard isShared else { return try recordAll(in: database) }
         try database.lockCounts()
@@ -172,15 +172,15 @@ extension CountChanges {
             let row = rows.first
             let before: Int = row?[1] ?? 0
             let contributors = before + change.contributors
-            // The first document that adds to a total makes the document with the total, even if it adds zero.
+            // The first contribution to a total creates the document with the total, even if it is zero.
             let isChanged = change.amounts.contains { $0 != .zero } || before == 0 && contributors > 0
-            // One that comes and goes before the total was written leaves nothing.
+            // A contribution that is added and removed before the total was written leaves nothing.
             guard isChanged || change.contributors != 0 else { continue }
             var amounts = change.amounts
             var document = change.document
             if let row {
                 amounts = zip(Amounts.parse(row[0]), amounts).map { $0 + $1 }
-                // It also says what else is in that document.
+                // It also determines the other members of that document.
                 if before > 0 || document.isEmpty { document = row[2] }
             }
             totals.append([place.target, place.rule, Amounts.text(amounts), contributors, document])
@@ -194,7 +194,7 @@ extension CountChanges {
         return !marks.isEmpty
     }
 
-    /// The documents with these ids must be written.
+    /// Marks the documents with these ids as unwritten.
     static func mark(_ targets: [String], _ chain: RuleChain, _ database: any StateSession) throws {
         try mark(targets.map { ($0, chain) }, database)
     }
@@ -213,14 +213,14 @@ extension CountChanges {
             """,
             zip(marks, waiting).map { mark, waiting in
                 let earlier = waiting.map { RuleChain(json: Array(($0[0] as WholeText).text.utf8)) }
-                // An empty one says nothing about causes.
+                // An empty chain has no information about causes.
                 let chain = RuleChain.shortest(of: (mark.value + earlier).filter { $0 != RuleChain() })
                 return [mark.key, WholeText(String(decoding: chain.json, as: UTF8.self)), chain.rules.count]
             })
     }
 }
 
-/// Amounts in the ledger: numbers with commas between them.
+/// Amounts in the ledger: numbers separated by commas.
 enum Amounts {
     static func text(_ amounts: [DecimalAmount]) -> String { amounts.map(\.description).joined(separator: ",") }
 

@@ -1,20 +1,20 @@
 package import GatewayClient
 
-/// A change that could not be processed and was recorded instead, so that the feed could go on.
+/// A change that could not be processed and was recorded instead, so that the feed could continue.
 package struct DeadLetter: Sendable, Equatable {
-    /// Where the feed had it; nil if the document did not come from a feed.
+    /// Its sequence in the feed; nil if the document did not come from a feed.
     package var sequence: SequenceID?
-    /// Empty if the row did not say.
+    /// Empty if the row had no id.
     package var id: DocumentID
     /// The revision that failed; nil if it is not known.
     package var revision: RevisionID?
     /// The rule that failed; nil if none did (the gateway refused the write, the body is not JSON).
     package var rule: String?
-    /// For the user: what is wrong.
+    /// The problem, for the user.
     package var reason: String
-    /// How many writes were tried, added up over earlier dead letters that this one replaces.
+    /// How many writes were attempted, including those of the dead letters that this one replaces.
     package var attempts: Int
-    /// The numbers of the dead letters that this one replaces: those of a document that was retried.
+    /// The numbers of the dead letters that this one replaces, after a retry of the document.
     package var replaced: [Int] = []
     /// Whether only this rule failed, and the effects of the others were written (`on_error: skip`). There is at most
     /// one per document and rule.
@@ -24,7 +24,7 @@ package struct DeadLetter: Sendable, Equatable {
 
     /// What the ledger adds to a dead letter.
     package struct Filing: Sendable, Equatable {
-        /// Identifies it as long as it exists; never used again.
+        /// Identifies the dead letter; never reused.
         package let number: Int
         /// UTC (RFC 3339).
         package let deadLetteredAt: String

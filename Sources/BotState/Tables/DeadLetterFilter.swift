@@ -55,7 +55,7 @@ package struct DeadLetterFilter: Sendable, Equatable {
 }
 
 extension Ledger {
-    /// How many matching dead letters each rule has, the most first. A nil rule: those without one.
+    /// The number of matching dead letters of each rule, the highest first. A nil rule: dead letters without a rule.
     package func deadLetterCounts(_ filter: DeadLetterFilter = DeadLetterFilter()) throws(StateError) -> [(
         rule: String?, count: Int
     )] {

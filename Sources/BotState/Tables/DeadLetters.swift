@@ -24,7 +24,7 @@ package struct DeadLetters {
     /// See ``Ledger/dropDeadLetters(of:)``.
     func dropObsolete(of documents: [Ledger.ResolvedDocument]) throws -> [(id: DocumentID, count: Int)] {
         var dropped: [(id: DocumentID, count: Int)] = []
-        // One with a rule, but without a change, is about the rule's total.
+        // A dead letter with a rule but without a change is about the rule's total.
         let found = try session.rowsOfEach(
             """
             SELECT number, rule FROM dead_letter
@@ -43,7 +43,8 @@ package struct DeadLetters {
     }
 
     private func insert(_ deadLetter: DeadLetter, _ ruleSetHash: String) throws -> Int {
-        // Seen again after a crash, or retried. A change without a revision is identified by its sequence.
+        // The same change may fail again after a crash or in a retry. A change without a revision is identified by its
+        // sequence.
         let known = try session.rows(
             """
             SELECT number, attempts FROM dead_letter

@@ -8,7 +8,7 @@ extension Ledger {
     package struct CausedRevision: Sendable {
         /// The document that was written.
         let id: DocumentID
-        /// As the gateway answered it.
+        /// The revision in the gateway's answer.
         let revision: RevisionID
         /// The rules that led to it, the last one included.
         let chain: RuleChain
@@ -18,7 +18,7 @@ extension Ledger {
         }
     }
 
-    /// Records revisions that `put`s wrote, at once. The oldest beyond 200,000 are forgotten.
+    /// Records revisions that `put`s wrote, in one transaction. Beyond 200,000, the oldest are deleted.
     ///
     /// - Throws: ``StateError``: nothing was written.
     package func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
@@ -26,7 +26,7 @@ extension Ledger {
         try await write { try Self.record(revisions, in: $0) }
     }
 
-    /// The same as a part of a transaction.
+    /// The same as part of a transaction.
     static func record(_ revisions: [CausedRevision], in database: any StateSession) throws {
         guard !revisions.isEmpty else { return }
         let insert = database.language.replace(
@@ -42,7 +42,7 @@ extension Ledger {
             [ownWriteLimit])
     }
 
-    /// For each revision the rules that led to it. The chain is empty if another client wrote it.
+    /// The rules that led to each revision. The chain is empty if another client wrote it.
     func chains(
         of revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [RuleChain] {
@@ -58,7 +58,7 @@ extension Ledger {
         }
     }
 
-    /// For each revision its chain. A revision without a record was written by another client, and begins a chain.
+    /// The chain of each revision. A revision without a record was written by another client, and begins a new chain.
     package func causes(
         of revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [RuleChain] {
@@ -78,9 +78,9 @@ extension Ledger {
         return chains
     }
 
-    /// Adds to each revision that rules wrote what the revision before it says about causes.
+    /// Adds to each revision that rules wrote the causes of the revision before it.
     ///
-    /// - Parameter earlier: The revision that each is written over; nil: the document did not exist.
+    /// - Parameter earlier: The revision that each one replaces; nil: the document did not exist.
     package func joined(
         _ written: [CausedRevision], over earlier: [RevisionID?]
     ) async throws(StateError) -> [CausedRevision] {

@@ -23,12 +23,12 @@ extension Ledger {
         return newest.sequence == nil
     }
 
-    /// The checkpoint and its predecessors, newest first: about a hundred, from each run, hour and day.
+    /// The checkpoint and about a hundred earlier ones, from each run, hour and day; the newest first.
     package func checkpointHistory() throws(StateError) -> [CheckpointEntry] { try checkpoints(limit: nil) }
 
-    /// Saves the safe sequence: on disk when this returns. To be called only after everything up to it is finished.
+    /// Saves the safe sequence: it is on disk when this returns. Call it only after everything up to it is finished.
     ///
-    /// - Parameter reason: Why it was set; nil: the run went on.
+    /// - Parameter reason: Why it was set; nil: regular progress of a run.
     package func saveCheckpoint(_ sequence: SequenceID, reason: String? = nil) async throws(StateError) {
         let checkpoint = newCheckpoint(sequence, reason: reason)
         try await write { database in
@@ -87,7 +87,8 @@ extension Ledger {
 
     private static let ruleSetBefore = "(SELECT rule_set FROM checkpoint ORDER BY number DESC LIMIT 1)"
 
-    /// Also thins out the history. Without rules, the entry keeps the rule set of the one before.
+    /// Also removes superfluous entries of the history. Without rules, the new entry keeps the rule set of the previous
+    /// one.
     static func append(_ checkpoint: NewCheckpoint, _ database: any StateSession) throws {
         try database.execute(
             """
@@ -111,19 +112,19 @@ extension Ledger {
 
 /// One entry of the history: a checkpoint, or its removal.
 package struct CheckpointEntry: Sendable, Equatable {
-    /// Grows with every entry and is never used again.
+    /// Increases with every entry and is never reused.
     package let number: Int
     /// Nil: the checkpoint was removed.
     package let sequence: SequenceID?
-    /// The hash of the rules in force then, or else of those of the entry before; empty if there never were any.
+    /// The hash of the rules in force then, or else that of the previous entry; empty if there never were any.
     package let ruleSetHash: String
     /// UTC (RFC 3339).
     package let savedAt: String
-    /// Why it was set or removed; nil: saved by a run as it went on.
+    /// Why it was set or removed; nil: regular progress of a run.
     package let reason: String?
 }
 
-/// Decides which old checkpoints are kept: a run may save one every second.
+/// Decides which old checkpoints are kept, because a run may save one every second.
 enum CheckpointHistory {
     /// The facts that the choice depends on.
     struct Item {
@@ -134,7 +135,7 @@ enum CheckpointHistory {
         let hasReason: Bool
     }
 
-    /// The most entries that are kept of each kind; with the newest one, 101 in all.
+    /// The most entries of each kind that are kept; 101 in total, with the newest one.
     private static let reasons = 40
     private static let runEnds = 20
     private static let hours = 20

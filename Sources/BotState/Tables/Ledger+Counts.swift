@@ -2,13 +2,13 @@ package import GatewayClient
 internal import LosslessJSON
 package import Rules
 
-// What documents add to totals, and the totals. See the page "Counts" for the reason why they are right after a crash.
+// The contributions of documents, and the totals. The page "Counts" explains why they are correct after a crash.
 extension Ledger {
     /// A rule with `aggregate`, as the ledger knows it.
     package struct CountedRule: Sendable {
-        /// Identifies the rule, as it is now, in the other tables.
+        /// Identifies this version of the rule in the other tables.
         package let number: Int
-        /// Whether all documents are counted: its totals are right.
+        /// Whether all documents are counted, so that its totals are correct.
         package let isComplete: Bool
 
         package init(number: Int, isComplete: Bool) {
@@ -16,14 +16,14 @@ extension Ledger {
         }
     }
 
-    /// Finds out what is known of these rules, and notes those that are new. One transaction.
+    /// Looks up these rules, and records new ones. One transaction.
     ///
-    /// A process that counts alone forgets what is known of other rules: they are not counted any more. So is what is known
-    /// of a rule that has changed, and of one whose documents were not all counted: they are counted from the beginning.
-    /// Processes that share the work keep it, as others may have such rules, or may be counting, and call this again and
-    /// again: ``dropUnusedCounts(otherThan:)`` forgets rules that no process has had for a while.
+    /// A process that counts alone deletes the counts of other rules, of changed rules, and of rules whose documents
+    /// were not all counted: these are counted from the beginning. Processes that share the work keep these counts,
+    /// because other members may have such rules or may be counting. They call this repeatedly, and
+    /// ``dropUnusedCounts(otherThan:)`` deletes rules that no process has had for a while.
     ///
-    /// - Returns: For each rule, by its index in the rule set.
+    /// - Returns: The rules by their indexes in the rule set.
     package func openCounts(_ rules: [AggregateRule], countsAlone: Bool) async throws(StateError) -> [Int: CountedRule]
     {
         if rules.isEmpty {
@@ -50,7 +50,7 @@ extension Ledger {
                 found[rule.index] = number.map { CountedRule(number: $0, isComplete: false) }
             }
             if countsAlone {
-                // What a gateway has refused is tried again.
+                // Totals that a gateway has refused are written again.
                 try database.execute("UPDATE total_to_write SET has_failed = 0 WHERE has_failed <> 0")
                 try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")
             } else {
@@ -62,10 +62,10 @@ extension Ledger {
         } ?? [:]
     }
 
-    /// A rule that no member has is dropped after this many seconds.
+    /// A rule that no member has is deleted after this many seconds.
     static let timeOfUnusedCounts = 15
 
-    /// Forgets rules that no process of those that share the work has had for a while.
+    /// Deletes rules that no process of the fleet has had for a while.
     package func dropUnusedCounts(otherThan known: [Int]) async throws(StateError) {
         let isUnused = "seen < \(store.language.now) - ?"
         let unused = try await read { database in
@@ -93,7 +93,7 @@ extension Ledger {
         }
     }
 
-    /// Forgets what is known of rules whose documents are about to be counted from the beginning.
+    /// Deletes the counts of rules whose documents are about to be counted from the beginning.
     package func restartCounts(_ rules: [Int]) async throws(StateError) {
         try await write { database in
             try database.lockCounts()
@@ -114,8 +114,8 @@ extension Ledger {
         try database.execute("DELETE FROM total WHERE rule = ?", [rule])
     }
 
-    /// All documents are counted for these rules. A total that no document adds to is one that documents with totals
-    /// showed; if other rules count into the same document, it is theirs.
+    /// Marks these rules as completely counted. A total without contributions was only found in a document with totals;
+    /// if other rules count into that document, it is theirs.
     package func completeCounts(_ rules: [Int]) async throws(StateError) {
         try await write { database in
             try database.lockCounts()
@@ -130,14 +130,14 @@ extension Ledger {
         }
     }
 
-    /// The counts of all rules must be made anew by the next run: it will not see all changes.
+    /// Makes the next run count all documents again, because it will not see all changes.
     static func distrustCounts(_ database: any StateSession) throws {
         try database.execute("UPDATE aggregate_rule SET is_complete = 0 WHERE is_complete <> 0")
     }
 
     // MARK: - Changes
 
-    /// Of these documents, those that add to a total; and those that hold totals and were not written by this bot.
+    /// Those of these documents that add to a total; and those that hold totals and were not written by this bot.
     package func counted(
         among documents: [(id: DocumentID, revision: RevisionID?)]
     ) async throws(StateError) -> (contributors: Set<DocumentID>, holders: [DocumentID]) {
@@ -167,7 +167,7 @@ extension Ledger {
             let own = try database.rowsOfEach(
                 "SELECT 1 FROM caused_revision WHERE id = ? AND revision = ?",
                 held.map { [WholeText($0.id.text), WholeText($0.revision?.text ?? "")] })
-            // A rule may have merged something else into a document with totals.
+            // A rule may have merged other members into a document with totals.
             let merged = try database.rowsOfEach(
                 "SELECT 1 FROM own_write WHERE id = ? AND revision = ?",
                 held.map { [OwnWrite.key($0.id.text), OwnWrite.key($0.revision?.text ?? "")] })
@@ -176,7 +176,8 @@ extension Ledger {
         }
     }
 
-    /// Documents with totals that another client has changed or deleted. They are compared with the totals.
+    /// Marks documents with totals that another client has changed or deleted, so that they are compared with the
+    /// totals.
     package func markTotals(_ ids: [DocumentID]) async throws(StateError) {
         guard !ids.isEmpty else { return }
         try await write { database in
@@ -185,7 +186,7 @@ extension Ledger {
         }
     }
 
-    /// Documents that hold totals of a rule which nothing adds to, as far as is known: these are zero.
+    /// Notes documents with totals of a rule that have no known contributions: these totals are zero.
     package func noteLeftovers(_ leftovers: [(rule: Int, id: DocumentID, members: Int)]) async throws(StateError) {
         guard !leftovers.isEmpty else { return }
         try await write { database in
@@ -202,7 +203,8 @@ extension Ledger {
         }
     }
 
-    /// Documents that must be counted again, as they are stored: they were dead-lettered, or decided by another process.
+    /// Documents that must be counted again with their stored content, because they were dead-lettered or decided by
+    /// another process.
     ///
     /// - Parameter number: Only entries with higher numbers.
     package func recounts(after number: Int, limit: Int) async throws(StateError) -> [(number: Int, id: DocumentID)] {
@@ -215,12 +217,12 @@ extension Ledger {
         }
     }
 
-    /// The highest number of an entry of these; 0 if there is none.
+    /// The highest number of a `recount` entry; 0 if there is none.
     package func newestRecount() async throws(StateError) -> Int {
         try await read { try $0.value(Int.self, "SELECT MAX(number) FROM recount") ?? 0 }
     }
 
-    /// These documents will be counted again: the entries up to these numbers are done.
+    /// Deletes the `recount` entries of these documents up to these numbers.
     package func dropRecounts(_ recounts: [(number: Int, id: DocumentID)]) async throws(StateError) {
         guard !recounts.isEmpty else { return }
         try await write { database in
@@ -233,7 +235,7 @@ extension Ledger {
 
     /// A document that must show totals.
     package struct TotalToWrite: Sendable {
-        /// Its part of one rule.
+        /// The contribution of one rule.
         package struct Part: Sendable {
             package let rule: Int
             package let amounts: [DecimalAmount]
@@ -244,13 +246,13 @@ extension Ledger {
         }
 
         package let id: DocumentID
-        /// Grows with each change of the totals.
+        /// Increases with each change of the totals.
         package let version: Int
         /// The rules that led to the last changes.
         package let chain: RuleChain
         package let parts: [Part]
 
-        /// Its parts of these rules; nil if it has none.
+        /// Only the parts of these rules; nil if there are none.
         package func only(_ isWanted: (_ rule: Int) -> Bool) -> TotalToWrite? {
             let wanted = parts.filter { isWanted($0.rule) }
             return wanted.isEmpty ? nil : TotalToWrite(id: id, version: version, chain: chain, parts: wanted)
@@ -283,8 +285,8 @@ extension Ledger {
         }
     }
 
-    /// These documents show their totals, unless these have changed since. Those that the gateway has refused are not
-    /// tried again before that, or the next run.
+    /// Marks the totals of these documents as written, unless they have changed since. Totals that the gateway has
+    /// refused are not written again before they change, or before the next run.
     package func noteTotals(
         written: [(id: DocumentID, version: Int)], refused: [(id: DocumentID, version: Int)]
     ) async throws(StateError) {

@@ -27,7 +27,7 @@ extension Ledger {
         }
     }
 
-    /// Documents with all their dead letters, each once, in the order of their first ones.
+    /// Documents with all their dead letters, each once, in the order of their first dead letters.
     ///
     /// - Parameters:
     ///   - number: Only documents whose first dead letter has a higher number.

@@ -3,8 +3,8 @@ internal import Encodings
 package import GatewayClient
 
 extension Ledger {
-    /// Saves dead letters. One for a change that was dead-lettered before takes over the old one's number and adds its
-    /// attempts. The same goes for those that it replaces.
+    /// Saves dead letters. If the change was dead-lettered before, the new dead letter takes over the number and adds
+    /// the attempts of the old one. The same applies to those that it replaces.
     ///
     /// - Returns: Their numbers; none if the state is only read.
     @discardableResult
@@ -67,9 +67,9 @@ extension Ledger {
     /// A document whose decision was completed, so that its dead letters are obsolete.
     package struct ResolvedDocument: Sendable {
         let id: DocumentID
-        /// Only dead letters of these rules go; nil: those of any rule, and of none.
+        /// Only dead letters of these rules are deleted; nil: all, with or without a rule.
         let rules: Set<String>?
-        /// Rules that failed again: their dead letters stay.
+        /// Rules that failed again: their dead letters are kept.
         package let failedRules: Set<String>
         /// The highest number when it was decided: later dead letters may be about newer content.
         let highestDeadLetterNumber: Int
@@ -92,8 +92,8 @@ extension Ledger {
         }
     }
 
-    /// Deletes the obsolete dead letters of documents. That of a total which the document does not show is not obsolete:
-    /// it goes when the total is written.
+    /// Deletes the obsolete dead letters of documents. The dead letter of an unwritten total is not obsolete: it is
+    /// deleted when the total is written.
     ///
     /// - Returns: The documents that had any, and how many.
     package func dropDeadLetters(

@@ -1,8 +1,8 @@
-/// What a server said of a content when it was downloaded last, so that it need not be downloaded again.
+/// A server's validators for its last download, so that unchanged content need not be downloaded again.
 package struct DownloadRecord: Sendable, Equatable {
-    /// Of the header `ETag`.
+    /// The header `ETag`.
     package var etag: String?
-    /// Of the header `Last-Modified`.
+    /// The header `Last-Modified`.
     package var lastModified: String?
     /// `sha1-` and base64.
     package let sha1: String
@@ -19,16 +19,16 @@ package struct DownloadRecord: Sendable, Equatable {
         )
     }
 
-    /// Whether the server can say that the content is the same as before.
+    /// Whether the server can confirm that the content is unchanged.
     package var canBeValidated: Bool { etag != nil || lastModified != nil }
 }
 
-// The downloads of earlier runs. Losing them is harmless: the contents are downloaded again.
+// The downloads of earlier runs. Losing them is harmless: the content is downloaded again.
 extension Ledger {
     /// The most downloads that are remembered.
     private static let downloadLimit = 100_000
 
-    /// - Parameter tokenFile: Empty without one: with a token the server may give another content.
+    /// - Parameter tokenFile: Empty if there is none: with a token the server may send different content.
     package func download(of url: String, tokenFile: String) async throws(StateError) -> DownloadRecord? {
         try await read { database in
             try database.rows(
@@ -44,9 +44,9 @@ extension Ledger {
         }
     }
 
-    /// Remembers a download, or forgets it. The oldest beyond 100,000 are forgotten.
+    /// Stores or deletes a download record. Beyond 100,000, the oldest are deleted.
     ///
-    /// - Parameter record: Nil: the server does not give one that can be validated.
+    /// - Parameter record: Nil: the server sends no validators.
     package func note(_ record: DownloadRecord?, of url: String, tokenFile: String) async throws(StateError) {
         try await write { database in
             let key: [(any StateArgument)?] = [WholeText(url), WholeText(tokenFile)]

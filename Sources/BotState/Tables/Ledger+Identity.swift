@@ -1,17 +1,17 @@
 internal import FoundationEssentials
 package import GatewayClient
 
-// Which database the state belongs to, and at which addresses it is reached.
+// The database that the state belongs to, and its addresses.
 extension Ledger {
-    /// The URL at which the database was last reached; nil before the first run.
+    /// The last URL of the database; nil before the first run.
     package func gateway() throws(StateError) -> String? { try addresses().first }
 
-    /// All URLs at which the database was reached, the last one first.
+    /// All URLs of the database so far, the last one first.
     package func addresses() throws(StateError) -> [String] {
         try read { try $0.values(String.self, "SELECT url FROM address ORDER BY used DESC, url") }
     }
 
-    /// Records the address at which this run reaches the database.
+    /// Records the address of the database in this run.
     package func noteAddress() async throws(StateError) {
         guard let address else { return }
         try await write { try Self.note(address, $0) }
@@ -20,14 +20,14 @@ extension Ledger {
     /// The nonce of the state's database; nil if none is known yet.
     package func databaseIdentity() throws(StateError) -> String? { try fact("database") }
 
-    /// From now on the state belongs to the database with this nonce.
+    /// Assigns the state to the database with this nonce.
     func adoptDatabase(identity: String) async throws(StateError) {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
-    /// After a reset or restore of the database: deletes own revisions, chains, interrupted decisions, timers, schedules,
-    /// counts and the other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
-    /// and dead letters stay.
+    /// After a reset or restore of the database: deletes own revisions, chains, interrupted decisions, timers,
+    /// schedules, counts and the other addresses, where the old database may still exist, and stores the new nonce. One
+    /// transaction. Checkpoints and dead letters are kept.
     ///
     /// - Parameter identity: The new nonce; nil if it is not known.
     package func forgetDatabase(identity: String?) async throws(StateError) {
@@ -51,10 +51,10 @@ extension Ledger {
         }
     }
 
-    /// How often the mark in the database had been written when it was last seen; 0 if that is not known.
+    /// How many times the mark in the database had been written when it was last seen; 0 if unknown.
     func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
 
-    /// Records how often the mark has been written. No write if that is known already.
+    /// Records how many times the mark has been written. No write if that is recorded already.
     package func noteMark(generation: Int) async throws(StateError) {
         guard try await apart({ ledger throws(StateError) in try ledger.markGeneration() }) != generation else {
             return
@@ -68,7 +68,7 @@ extension Ledger {
 
     /// Records that a process of a fleet is about to write the mark.
     ///
-    /// - Returns: Which write it is, for ``DatabaseMark/write``.
+    /// - Returns: The id of the write, for ``DatabaseMark/write``.
     func beginMarkWrite() async throws(StateError) -> String {
         let id = UUID().uuidString
         try await write { database in
@@ -78,15 +78,15 @@ extension Ledger {
         return id
     }
 
-    /// The mark of this write was found in the database, or the gateway has answered it.
+    /// Call this when the mark of this write was found in the database, or the gateway has answered the write.
     ///
-    /// - Returns: Whether it was not answered before: so it may have come late, over newer marks.
+    /// - Returns: Whether it was not answered before. Then it may be a late write that replaced newer marks.
     func takeUnansweredMarkWrite(_ id: String) async throws(StateError) -> Bool {
         guard store.language == .postgres, !id.isEmpty else { return false }
         return try await write { try $0.execute("DELETE FROM mark_write WHERE id = ?", [id]) } ?? 0 > 0
     }
 
-    /// Records in a state that is being opened which database it belongs to, before another process can look.
+    /// Records, while a state is being opened, which database it belongs to, before another process can read it.
     func bind(to address: StateFacts.Address, _ claim: Claim, _ identity: String?) throws(StateError) {
         do {
             try store.writeNow { database in
@@ -128,7 +128,7 @@ extension Ledger {
         try note(address, database)
     }
 
-    /// Whether the address was used last already: then there is nothing to write.
+    /// Whether the address is already recorded as the last one: then there is nothing to write.
     private static func isLatest(_ address: StateFacts.Address, _ database: any StateSession) throws -> Bool {
         try database.value(Int.self, "SELECT used FROM address WHERE url = ?", [address.url])
             == address.used

@@ -1,9 +1,9 @@
 package import GatewayClient
 
 extension Ledger {
-    /// Records that the process died while it decided these revisions.
+    /// Records that the process crashed while it decided these revisions.
     ///
-    /// - Returns: All revisions that it did not survive, and how often.
+    /// - Returns: All revisions during whose decision the process crashed, and how many times.
     package func noteInterruptions(
         _ revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [(id: DocumentID, revision: RevisionID, deaths: Int)] {
@@ -30,7 +30,7 @@ extension Ledger {
         }
     }
 
-    /// Forgets the deaths over these documents: their decision was completed.
+    /// Deletes the records of crashes for these documents, whose decision was completed.
     static func forgetInterruptions(of documents: [DocumentID], in database: any StateSession) throws {
         try database.executeEach(
             "DELETE FROM interrupted_decision WHERE id = ?", documents.map { [WholeText($0.text)] })

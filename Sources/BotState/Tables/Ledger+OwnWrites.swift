@@ -6,10 +6,10 @@ internal import LosslessJSON
 extension Ledger {
     /// How many own revisions and caused revisions are kept, each.
     static let ownWriteLimit = 200_000
-    /// How many of one document are looked at.
+    /// How many writes of one document are examined.
     static let lookedAtWrites = 1000
 
-    /// Records that this rule set completed the decisions about these documents, and what it wrote.
+    /// Records that this rule set completed the decisions about these documents, and its writes.
     func record(_ writes: [OwnWrite], in database: any StateSession) throws {
         guard !writes.isEmpty else { return }
         var list = JSONWriter(minimumCapacity: writes.count * 96)
@@ -22,7 +22,7 @@ extension Ledger {
                 }
             }
         }
-        // One statement for all: for a row, calling SQLite would cost more than what it does.
+        // One statement for all rows: the overhead of a call to SQLite is larger than the cost of a row.
         let written = database.language.listed
         try database.execute(
             """
@@ -35,9 +35,9 @@ extension Ledger {
             "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?", [Self.ownWriteLimit])
     }
 
-    /// For each document what is known of the writes to which its decisions led: the one that wrote this revision, and
-    /// all since a time. Only the newest 1,000 of a document are looked at: the limits for repeated writes let some
-    /// 330 writes of it pass in their period.
+    /// The earlier writes of each document's decisions: the one that wrote this revision, and all since a time. Only
+    /// the newest 1,000 of a document are examined: the limits for repeated writes allow about 330 writes in their
+    /// period.
     ///
     /// - Parameter seconds: Since 1970.
     package func earlierWrites(
@@ -91,13 +91,13 @@ extension Ledger {
     private var ruleSetNumber: Int { OwnWrite.number(ofRuleSet: ruleSetHash) }
 }
 
-/// A write to which a decision led.
+/// A write that resulted from a decision.
 package struct OwnWrite: Sendable {
-    /// The document that was decided, whichever was written.
+    /// The decided document, even if another one was written.
     let id: DocumentID
-    /// What the gateway answered; nil if only other documents were written.
+    /// The revision in the gateway's answer; nil if only other documents were written.
     let revision: RevisionID?
-    /// The content that led to the write. Nil if its writes are not counted.
+    /// The content that led to the write. Nil if such writes are not counted.
     let content: ContentFingerprint?
 
     package init(id: DocumentID, revision: RevisionID?, content: ContentFingerprint?) {
@@ -114,7 +114,7 @@ package struct OwnWrite: Sendable {
     }
 }
 
-/// What is known of the writes to which decisions about one document led.
+/// The earlier writes of decisions about one document.
 package struct EarlierWrites: Sendable {
     package struct Write: Sendable {
         /// See ``OwnWrite``.
@@ -132,26 +132,26 @@ package struct EarlierWrites: Sendable {
         self.writes = writes
     }
 
-    /// Whether this very rule set wrote this revision.
+    /// Whether this rule set wrote this revision.
     ///
-    /// - Parameter times: Only revisions written then, in seconds since 1970.
+    /// - Parameter times: Only revisions written in this range, in seconds since 1970.
     package func include(_ revision: RevisionID, in times: ClosedRange<Int> = 0...Int.max) -> Bool {
         guard !writes.isEmpty else { return false }
         let key = OwnWrite.key(revision.text)
         return writes.contains { $0.isOfThisRuleSet && $0.revision == key && times.contains($0.writtenAt) }
     }
 
-    /// How often a content led to a write.
+    /// How many times a content led to a write.
     package struct EffectCount: Sendable, Equatable {
-        /// In total, whatever other contents of the document did in between.
+        /// In total, including writes with other contents in between.
         package let all: Int
         /// Since another content of the document last led to a write.
         package let inARow: Int
     }
 
-    /// How often this content led to a write, by any rules.
+    /// How many times this content led to a write, by any rules.
     ///
-    /// - Parameter times: In seconds since 1970, up to now: a time in the future is from a clock that was ahead.
+    /// - Parameter times: In seconds since 1970, up to now: a later time comes from a clock that was ahead.
     package func count(of content: ContentFingerprint, in times: ClosedRange<Int>) -> EffectCount {
         guard !writes.isEmpty else { return EffectCount(all: 0, inARow: 0) }
         let contents = writes.lazy.filter { times.contains($0.writtenAt) }.compactMap(\.content)
@@ -162,6 +162,6 @@ package struct EarlierWrites: Sendable {
 }
 
 extension ContentFingerprint {
-    /// In the ledger: its first 64 bits.
+    /// As stored in the ledger: the first 64 bits.
     fileprivate var number: Int { Int(truncatingIfNeeded: words.high) }
 }

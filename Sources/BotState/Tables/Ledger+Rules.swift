@@ -1,9 +1,9 @@
 internal import LosslessJSON
 
-// Which rules the state knows, so that a run can tell which of them are new or changed.
+// The rules that the state knows, so that a run can detect new and changed ones.
 extension Ledger {
-    /// The fingerprints of the rules, by name, as they were noted last; nil if none were: the state is new, or of a
-    /// version that did not note them.
+    /// The last recorded fingerprints of the rules, by name; nil if there are none, because the state is new or older
+    /// than this record.
     package func notedRules() throws(StateError) -> [String: String]? {
         let rows = try read { try $0.rows("SELECT name, fingerprint FROM rule") }
         guard !rows.isEmpty else { return nil }
@@ -15,7 +15,7 @@ extension Ledger {
         return rules
     }
 
-    /// The rules that documents from before they changed have not seen, as they were noted last.
+    /// The changed rules that were not yet applied to older documents, as last recorded.
     package func missedRules() throws(StateError) -> Set<String> {
         let text = try read { database in
             try database.value(String.self, "SELECT value FROM identity WHERE name = ?", [Self.missedRules])
@@ -26,9 +26,9 @@ extension Ledger {
 
     private static let missedRules = "missed_rules"
 
-    /// Replaces the noted rules by these. No write if they are noted already.
+    /// Replaces the recorded rules. No write if these are recorded already.
     ///
-    /// - Parameter missed: The rules that documents from before they changed have not seen.
+    /// - Parameter missed: The changed rules that were not yet applied to older documents.
     package func note(rules: [String: String], missed: Set<String> = []) async throws(StateError) {
         let (noted, known) = (try notedRules() ?? [:], try missedRules())
         guard noted != rules || known != missed else { return }
@@ -37,7 +37,7 @@ extension Ledger {
         let value = missed.isEmpty ? nil : String(decoding: list.bytes, as: UTF8.self)
         try await write { database in
             try database.execute("DELETE FROM identity WHERE name = ?", [Self.missedRules])
-            // Members of a fleet that start at once note the same.
+            // Members of a fleet that start at once record the same rules.
             if let value {
                 try database.execute(
                     database.language.replace(into: "identity", ["name", "value"], key: ["name"]),

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 package import Rules
 
-/// What the state knows of rules that run over all documents at the times of an `every`.
+/// What the state knows about rules that run over all documents at the times of an `every`.
 package struct RecordedSchedule: Sendable, Equatable {
     /// The cron line.
     package let line: String
@@ -9,15 +9,15 @@ package struct RecordedSchedule: Sendable, Equatable {
     package let zone: String
     /// The rules' names.
     package let rules: [String]
-    /// When the pass began that has not ended; nil if none is under way. In seconds since 1970.
+    /// When the pass under way began, in seconds since 1970; nil if none is under way.
     package var begun: Int?
-    /// When the last pass began that has ended; before the first one, when the schedule became known.
+    /// When the last finished pass began; before the first pass, when the schedule became known.
     package var done: Int
 }
 
-// Schedules are known by their lines, zones and rules.
+// Schedules are identified by their lines, zones and rules.
 extension Ledger {
-    /// All schedules, in no order.
+    /// All schedules, in no particular order.
     package func schedules() throws(StateError) -> [RecordedSchedule] {
         try read { database in
             try database.rows("SELECT line, zone, rules, begun, done FROM schedule").map { row in
@@ -27,7 +27,7 @@ extension Ledger {
         }
     }
 
-    /// Forgets all schedules but these. Those that are new count as done now.
+    /// Deletes all other schedules. New ones count as done now.
     package func keepSchedules(_ schedules: [ScheduledRules], now: Int) async throws(StateError) {
         let known = try self.schedules()
         let gone = known.filter { recorded in !schedules.contains { recorded.isOf($0) } }

@@ -15,18 +15,18 @@ package struct TimedDocument: Sendable, Equatable {
     }
 }
 
-/// What settled decisions change of the times of documents.
+/// The changes of timers that result from settled decisions.
 package struct TimeChanges: Sendable {
     package enum Kind: Sendable {
-        /// Those of these rules are replaced; nil: of all rules.
+        /// Replaces the timers of these rules; nil: of all rules.
         case replaced(ofRules: Set<String>?)
-        /// Only added: a rule may know other times of the document.
+        /// Only adds timers: the run may have recorded other times of the document.
         case added
     }
 
     package var documents: [TimedDocument] = []
     var kind = Kind.replaced(ofRules: nil)
-    /// Documents that became dead letters: their timers are dropped that are due at ``now``.
+    /// Dead-lettered documents: their timers that are due at ``now`` are deleted.
     package var failed: [DocumentID] = []
     /// Seconds since 1970.
     package var now = 0
@@ -48,7 +48,7 @@ package struct TimeChanges: Sendable {
     }
 }
 
-// The times for which rules with `at:` wait, and those for which they have fired: one for each document and rule.
+// The times for which rules with `at:` wait or have fired: one for each document and rule.
 extension Ledger {
     /// The times of each of these documents, in the order of the rules' names.
     package func times(of documents: [DocumentID]) async throws(StateError) -> [[RuleTime]] {
@@ -65,7 +65,7 @@ extension Ledger {
 
     /// Replaces the times of these documents.
     ///
-    /// - Parameter rules: Only those of these rules; nil: all.
+    /// - Parameter rules: Only the times of these rules; nil: all.
     static func setTimes(
         _ documents: [TimedDocument], ofRules rules: Set<String>? = nil, in database: any StateSession
     ) throws {
@@ -82,9 +82,9 @@ extension Ledger {
             documents.flatMap(\.rows))
     }
 
-    /// Adds times that a pass over all documents has found. The pass may have seen an older revision than the run, which
-    /// writes to the same table: so an earlier time wins, since a timer that comes too early does nothing but compute the
-    /// time again.
+    /// Adds times that a pass over all documents has found. The pass may have read an older revision than the run,
+    /// which writes to the same table. So the earlier time wins: a timer that fires too early only computes the time
+    /// again.
     static func addTimes(_ documents: [TimedDocument], in database: any StateSession) throws {
         guard !documents.isEmpty else { return }
         let earlier = database.language.least("timer.due", "excluded.due")
@@ -100,7 +100,7 @@ extension Ledger {
             """, documents.flatMap(\.rows))
     }
 
-    /// Drops timers of these documents that are due: their decision failed, and a dead letter says so.
+    /// Deletes the due timers of these documents: their decision failed, which a dead letter reports.
     package static func dropTimers(
         of documents: [DocumentID], dueBy now: Int, in database: any StateSession
     ) throws {
@@ -110,7 +110,7 @@ extension Ledger {
             documents.map { [WholeText($0.text), now] })
     }
 
-    /// Drops the times of all rules but these.
+    /// Deletes the times of all other rules.
     package func keepTimers(ofRules names: [String]) async throws(StateError) {
         let known = try await read { database in
             try database.values(WholeText.self, "SELECT DISTINCT rule FROM timer").map(\.text)
@@ -127,7 +127,7 @@ extension Ledger {
         }
     }
 
-    /// Calls `body` with each document that has times.
+    /// Calls `body` with each document that has timers.
     package func forEachTimedDocument(_ body: (DocumentID) -> Void) throws(StateError) {
         try read { database in
             try database.forEachRow("SELECT DISTINCT id FROM timer", []) { row in
@@ -143,8 +143,8 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - rules: Only those of these rules.
-    ///   - start: Only those from this time on; nil: all.
-    ///   - last: Only those after this one; nil: from the first one on.
+    ///   - start: Only timers from this time on; nil: all.
+    ///   - last: Only timers after this one; nil: from the first one on.
     package func timers(
         from start: Int? = nil, dueBy now: Int, ofRules rules: [String], after last: WaitingTimer? = nil, limit: Int
     ) async throws(StateError) -> [WaitingTimer] {
@@ -171,7 +171,7 @@ extension Ledger {
         }
     }
 
-    /// The timers that wait, the earliest first, and how many there are.
+    /// The waiting timers, the earliest first, and their number.
     ///
     /// - Parameter limit: The most timers to return.
     package func waitingTimers(limit: Int) throws(StateError) -> (first: [WaitingTimer], count: Int) {

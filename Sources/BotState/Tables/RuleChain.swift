@@ -2,26 +2,26 @@ internal import Encodings
 package import GatewayClient
 internal import LosslessJSON
 
-/// The rules that led from a change by another client to a revision: the first rule's document made the second rule fire,
-/// and so on.
+/// The rules that led from a change by another client to a revision: the document that the first rule wrote made the
+/// second rule fire, and so on.
 ///
-/// Several causes can meet in one document, such as a register or a total. Their depths are not added: the shortest chain
-/// counts. A chain also knows which documents' changes met in its document, its *origins*. A rule may write back to one
-/// of these documents: a register answers the document that asked it. Then the answer continues the chain of that
-/// document, which waited for it, and not the chain of whichever change made the register answer.
+/// Several causes can combine in one document, such as a register or a total. Their depths are not added: the shortest
+/// chain counts. A chain also knows the documents whose changes combined in its document, its *origins*. A rule may
+/// write back to one of these documents, for example when a register answers a request. Then the answer continues the
+/// chain of the requesting document, not the chain of the change that triggered the answer.
 package struct RuleChain: Hashable, Sendable {
-    /// A longer chain is dead-lettered instead of written.
+    /// A change with a longer chain is dead-lettered.
     package static let longest = 10
-    /// How many origins are remembered, the newest ones.
+    /// How many origins are kept: the newest ones.
     static let originLimit = 64
 
-    /// The names of the rules, the first one first; empty for a change by another client.
+    /// The names of the rules in order; empty for a change by another client.
     package let rules: [String]
     /// Identifies the document whose change began the chain; 0: unknown.
     let origin: UInt32
-    /// The documents whose changes met in this one, the newest last. They include ``origin``.
+    /// The documents whose changes combined in this one, the newest last, including ``origin``.
     package let origins: [UInt32]
-    /// Whether more changes met in this document than ``origins`` remembers.
+    /// Whether more changes combined in this document than ``origins`` can list.
     let isCrowded: Bool
 
     /// Without rules: a change by another client.
@@ -36,7 +36,7 @@ package struct RuleChain: Hashable, Sendable {
 
     /// The chain that a change by another client begins.
     ///
-    /// - Parameter last: The newest chain that led to this document. What met in the document before still does.
+    /// - Parameter last: The newest chain that led to this document. Its origins are kept.
     package static func begun(by id: DocumentID, after last: RuleChain? = nil) -> RuleChain {
         let origin = identity(of: id)
         let (origins, isCrowded) = newest((last?.origins ?? []) + [origin])
@@ -48,7 +48,7 @@ package struct RuleChain: Hashable, Sendable {
         RuleChain(rules + [rule], origin: origin, origins: origins, isCrowded: isCrowded)
     }
 
-    /// The chain of one write to which all of these lead: the shortest, with the origins of all.
+    /// The chain of one write that all of these lead to: the shortest, with the origins of all.
     package static func shortest(of chains: [RuleChain]) -> RuleChain {
         guard let shortest = chains.min(by: { $0.rules.count < $1.rules.count }) else { return RuleChain() }
         let (origins, isCut) = newest(chains.flatMap(\.origins))
@@ -57,9 +57,9 @@ package struct RuleChain: Hashable, Sendable {
             isCrowded: isCut || chains.contains(where: \.isCrowded))
     }
 
-    /// The chain of the revision that this chain's last rule writes over another revision.
+    /// The chain of the revision with which this chain's last rule replaces another revision.
     ///
-    /// - Parameter earlier: The chain of the revision that is written over; nil: there is none.
+    /// - Parameter earlier: The chain of the replaced revision; nil: there is none.
     package func written(over earlier: RuleChain?) -> RuleChain {
         guard let earlier else { return RuleChain(rules, origin: origin, origins: origins, isCrowded: false) }
         let (origins, isCut) = Self.newest(earlier.origins + origins)
@@ -90,7 +90,7 @@ package struct RuleChain: Hashable, Sendable {
         max(1, UInt32(truncatingIfNeeded: ContentFingerprint(bytes: Digest.sha256(Array(id.text.utf8))).words.high))
     }
 
-    /// Each once, where it came last.
+    /// Each origin once, at its last position.
     private static func newest(_ origins: [UInt32]) -> (origins: [UInt32], isCut: Bool) {
         var seen: Set<UInt32> = []
         let all = Array(origins.reversed().filter { seen.insert($0).inserted }.reversed())
@@ -99,7 +99,7 @@ package struct RuleChain: Hashable, Sendable {
 
     // MARK: - In the ledger
 
-    /// Without origins an array of names, as older programs wrote it.
+    /// Without origins: an array of names, as older versions wrote it.
     var json: [UInt8] {
         var names = JSONWriter()
         names.array { writer in for rule in rules { writer.string(rule) } }

@@ -4,40 +4,40 @@ package import Locking
 package import LosslessJSON
 package import Rules
 
-/// The counts of a run: what its writers tell the ledger about them, and when the totals may be written.
+/// The counts of a run: what its writers record about them, and when the totals may be written.
 ///
-/// The ledger remembers what each document added last, and the totals. A change of a document changes both in one
-/// transaction, before its ticket is finished; ``TotalsWriter`` writes the documents with the totals later.
+/// The ledger stores the last contribution of each document, and the totals. Processing a change updates both in one
+/// transaction, before its ticket is finished. ``TotalsWriter`` writes the documents with the totals later.
 package final class Counts: Sendable {
     private struct State {
         /// Whether all documents are counted for all rules.
         var isComplete: Bool
-        /// What the ledger knows of the rules, by their indexes in the rule set.
+        /// What the ledger knows about the rules, by their indexes in the rule set.
         var known: [Int: Ledger.CountedRule]
-        /// When that was looked up.
+        /// When the rules were last looked up.
         var lookedAt = ContinuousClock.now
-        /// What a run that ends wrote and decided without the feed.
+        /// Documents that a run with an end wrote and decided without the feed.
         var decidedWrites: [DocumentID: RevisionID] = [:]
-        /// When it was last known that no member counts.
+        /// When it was last known that no member has rules that count.
         var nobodyCountedAt: ContinuousClock.Instant?
     }
 
-    /// Whether this process decides some documents beside the one that counts, which has to count them again.
+    /// Whether another process keeps the counts. Then it must count again the documents that this process decides.
     let asksForRecounts: Bool
     private let ledger: Ledger
     private let aggregates: [AggregateRule]
     private let state: Locked<State>
-    /// A total has changed, or may be written from now on.
+    /// Raised when a total has changed, or may be written from now on.
     package let changed = Signal()
 
-    /// Nil if no rule counts. A process that counts alone forgets what the ledger knows of other rules.
+    /// Nil if no rule counts. If no other process counts, deletes what the ledger has about other rules.
     package static func open(_ ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
         let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: !ledger.isShared)
-        // Others may count what this process decides.
+        // Other processes may count what this process decides.
         return ruleSet.aggregates.isEmpty && !ledger.isShared ? nil : Counts(ruleSet.aggregates, rules, ledger)
     }
 
-    /// Of a process beside the one that counts. Nil if no rule counts.
+    /// For a process that works next to the one that keeps the counts. Nil if no rule counts.
     package static func askingForRecounts(_ ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
         ruleSet.aggregates.isEmpty ? nil : Counts([], [:], ledger, asksForRecounts: true)
     }
@@ -54,7 +54,7 @@ package final class Counts: Sendable {
     /// Whether this process has no rule that counts.
     package var isIdle: Bool { aggregates.isEmpty }
 
-    /// By their numbers in the ledger, which change if a process that shares its work was silent for long.
+    /// The rules by their numbers in the ledger. Numbers change if a process that shares its work was silent for long.
     private var rules: [Int: AggregateRule] {
         let known = state.withLock(\.known)
         var rules: [Int: AggregateRule] = [:]
@@ -67,7 +67,7 @@ package final class Counts: Sendable {
         state.withLock { $0.known.values.filter { !$0.isComplete }.map(\.number).sorted() }
     }
 
-    /// The names of the rules for which not all documents are counted, for people.
+    /// The names of the rules for which not all documents are counted, for messages.
     package var incompleteNames: String { incomplete.compactMap(name).joined(separator: ", ") }
 
     /// The names of the members with the totals of a rule.
@@ -86,7 +86,7 @@ package final class Counts: Sendable {
         return ContributedAmounts(contributions: byNumber)
     }
 
-    /// What to save about finished candidates. Nil: no rule counts.
+    /// What to record about finished candidates. Nil: no rule counts.
     func changes(of endings: Endings) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
         var changes = makeChanges()
@@ -104,8 +104,8 @@ package final class Counts: Sendable {
         return changes
     }
 
-    /// What to save about candidates that a log keeps while they wait for something: what they add to totals need not
-    /// wait for that. Nil: nothing.
+    /// What to record about candidates that stay in a log while they wait: their contributions to totals need not wait.
+    /// Nil: nothing.
     func changes(ofWaiting waiting: [Round.WaitingCourse]) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
         var changes = makeChanges()
@@ -119,7 +119,7 @@ package final class Counts: Sendable {
         CountChanges(rules: rules.mapValues(\.name), isShared: ledger.isShared)
     }
 
-    /// Whether there is anything to count. Those that share the work must know now and then who counts what.
+    /// Whether there is anything to count. Members that share the work must regularly look up each other's rules.
     private func isCounting() async throws(StateError) -> Bool {
         guard ledger.isShared, !asksForRecounts else { return true }
         if aggregates.isEmpty, try await nobodyCounts() { return false }
@@ -127,7 +127,7 @@ package final class Counts: Sendable {
         return true
     }
 
-    /// Tells the others which rules this process has, and finds out their numbers.
+    /// Records which rules this process has, for other members, and reads the rules' numbers.
     private func lookAgain() async throws(StateError) {
         let now = ContinuousClock.now
         let known = try await ledger.openCounts(aggregates, countsAlone: false)
@@ -137,17 +137,17 @@ package final class Counts: Sendable {
         }
     }
 
-    /// Keeps the rules of a process that shares its work known to the others, until it is cancelled.
+    /// Keeps this process's rules on record for the other members, until it is cancelled.
     package func keepKnown() async throws {
         while true {
             try await Task.sleep(for: Self.othersInterval * 5)
             guard !aggregates.isEmpty else { continue }
-            // Whether the engine answers is noticed by others.
+            // Other tasks notice whether the engine answers.
             try? await lookAgain()
         }
     }
 
-    /// A process without rules that count must learn soon that another has some.
+    /// How soon a process without rules that count notices that another process has some.
     package static let othersInterval: Duration = .seconds(1)
 
     private func nobodyCounts() async throws(StateError) -> Bool {
@@ -163,14 +163,14 @@ package final class Counts: Sendable {
 
     // MARK: - What the feed brings
 
-    /// Of the changes of a batch, the documents that must be decided even if no rule can fire: they add to a total
-    /// already, or may do so soon. Documents with totals that another client changed are compared with the totals.
+    /// The documents of a batch that must be decided even if no rule can fire: they add to a total already, or may do
+    /// so soon. Documents with totals that another client changed are compared with the totals.
     func documentsToDecide(
         among rows: ChangesBatch.SubSequence, _ queue: CandidateQueue
     ) async throws(StateError) -> Set<DocumentID> {
         let documents = rows.lazy.filter { [.document, .tombstone].contains($0.kind) }.map { ($0.id, $0.revision) }
         let listed = Array(documents)
-        // First those in progress: once they are settled, the ledger knows them.
+        // Documents in progress first: once they are settled, the ledger has them.
         let busy = await queue.busy(among: listed.map(\.0))
         let found = try await ledger.counted(among: listed.map { (id: $0.0, revision: $0.1) })
         if !found.holders.isEmpty {
@@ -180,17 +180,17 @@ package final class Counts: Sendable {
         return found.contributors.union(busy)
     }
 
-    /// Notes documents that a run that ends is about to decide without waiting for the feed.
+    /// Notes documents that a run with an end is about to decide without waiting for the feed.
     func noteDecided(_ written: [WrittenTarget]) {
         state.withLock { state in
             for other in written { state.decidedWrites[other.place.id] = other.revision }
         }
     }
 
-    /// The documents among these rows that ``noteDecided(_:)`` has with another revision.
+    /// The documents of these rows that ``noteDecided(_:)`` noted with another revision.
     ///
-    /// Such a row is older: the gateway put its answer together before the write. What it added to totals would replace
-    /// what the write adds, and the row of the write may come in the next run only.
+    /// Such a row is older: the gateway prepared its answer before the write. The row's contribution to totals would
+    /// replace that of the write, and the row of the write may come only in the next run.
     func outdated(among rows: ChangesBatch.SubSequence) -> [DocumentID] {
         state.withLock { state in
             guard !state.decidedWrites.isEmpty else { return [] }
@@ -200,14 +200,14 @@ package final class Counts: Sendable {
                 guard written == revision || (revision?.generation ?? 0) > (written.generation ?? 0) else {
                     return row.id
                 }
-                // The feed has reached the write: nothing older follows.
+                // The feed has reached the write: no older row follows.
                 state.decidedWrites[row.id] = nil
                 return nil
             }
         }
     }
 
-    /// Marks the documents among these that have totals and were changed by another client.
+    /// Marks those of these documents that hold totals and were changed by another client.
     package func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
         guard !aggregates.isEmpty else { return }
         let holders = try await ledger.counted(among: documents).holders
@@ -224,7 +224,7 @@ package final class Counts: Sendable {
     /// Whether the totals may be written.
     package var isComplete: Bool { state.withLock(\.isComplete) }
 
-    /// For each rule that is not complete, whether a document may hold old totals of it.
+    /// The incomplete rules of which a document may hold old totals.
     package func leftovers(_ document: JSONValue) -> [(rule: Int, members: Int)] {
         let rules = rules
         return incomplete.compactMap { number in
@@ -250,8 +250,8 @@ package final class Counts: Sendable {
 
     // MARK: - For the one that writes the totals
 
-    /// If others share the work, looks again for which rules not all documents are counted, and forgets rules that no
-    /// process has any more.
+    /// If other members share the work, checks again for which rules not all documents are counted, and deletes rules
+    /// that no process has any more.
     ///
     /// - Returns: Their numbers.
     package func look() async throws(StateError) -> [Int] {
@@ -261,8 +261,8 @@ package final class Counts: Sendable {
         return incomplete
     }
 
-    /// Forgets what is known of rules whose documents are about to be counted. A process that counts alone did so when it
-    /// opened the counts.
+    /// Deletes the counts of rules whose documents are about to be counted. If no other process counts, this happened
+    /// when the counts were opened.
     package func restart(_ rules: [Int]) async throws(StateError) {
         if ledger.isShared { try await ledger.restartCounts(rules) }
     }

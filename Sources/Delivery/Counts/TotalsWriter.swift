@@ -8,9 +8,9 @@ internal import Rules
 
 /// Writes the documents that hold totals.
 ///
-/// It sets the totals as they are then, whatever led to them: many changes of one total are one write, and a write that
-/// is repeated after a crash finds nothing to do. The feed never waits for it. Not to be shared: it decides with a
-/// decider of its own.
+/// It writes the current totals, whatever led to them: many changes of one total cause one write, and a repeated write
+/// after a crash finds nothing to do. The feed never waits for it. Do not share it between tasks: its decider is not
+/// shared.
 package struct TotalsWriter {
     let counts: Counts
     let ledger: Ledger
@@ -20,14 +20,14 @@ package struct TotalsWriter {
     let mode: Mode
     let settings: Delivery.Settings
     let logger: Logger
-    /// Takes dead letters, and documents to decide.
+    /// Receives dead letters, and documents to decide.
     let intake: Intake
     let decider: Decider
     var targets: TargetWriter
 
-    /// The result of a look at all totals that have changed.
+    /// The result of one pass over all changed totals.
     package struct Look {
-        /// When the next of those that are written too often may be written; nil if there are none.
+        /// When the next postponed total may be written; nil if none is postponed.
         package var due: ContinuousClock.Instant?
         /// Whether documents were queued to be decided.
         package var hasQueued = false
@@ -43,7 +43,7 @@ package struct TotalsWriter {
             let totals = try await ledger.totalsToWrite(after: last, limit: settings.limits.documents)
             guard let end = totals.last else { return look }
             last = end.id.text
-            // Others may count for rules that this process does not have.
+            // Other processes may count for rules that this process does not have.
             let own = totals.compactMap { $0.only { counts.name(of: $0) != nil } }
             if !own.isEmpty { try await write(own, &look) }
         }
@@ -53,7 +53,7 @@ package struct TotalsWriter {
         let orders = try totals.enumerated().map { index, total in
             PutOrder(plan: index, effect: try effect(total), rule: nil, home: home, chain: total.chain)
         }
-        // They are written whatever becomes of the documents that were counted.
+        // They are written even if the decisions about the counted documents fail.
         let triggers = totals.map { Trigger(id: $0.id, revision: nil, isWritten: true, willBeDecidedAgain: true) }
         let held = totals.map(\.id)
         await queue.hold(held)
@@ -72,7 +72,7 @@ package struct TotalsWriter {
 
     // MARK: - What is written
 
-    /// The totals of all rules that count into the document: of the same name, their sum.
+    /// The totals of all rules that count into the document. Totals with the same name are added.
     private func effect(_ total: Ledger.TotalToWrite) throws -> PutEffect {
         var totals: [(name: String, amount: DecimalAmount)] = []
         for part in total.parts {
@@ -143,7 +143,7 @@ package struct TotalsWriter {
         try await dropDeadLetters(of: zip(totals.indices, totals).filter { result.failures[$0.0] == nil }.map(\.1))
     }
 
-    /// Those of earlier refusals.
+    /// Drops the dead letters of earlier refusals.
     private func dropDeadLetters(of totals: [Ledger.TotalToWrite]) async throws {
         let suspects = totals.filter { deadLettered.mayContain($0.id) }
         guard !suspects.isEmpty else { return }
@@ -164,7 +164,7 @@ package struct TotalsWriter {
         }
     }
 
-    /// A run that ends does not wait for the feed to bring what it wrote: it decides that itself.
+    /// A run with an end does not wait until the feed returns its writes: it decides them itself.
     ///
     /// - Returns: Whether there is anything to decide.
     private func decide(_ written: [WrittenTarget]) async throws -> Bool {

@@ -5,18 +5,18 @@ internal import Locking
 internal import Logging
 
 extension Delivery.Settings {
-    /// How many dead letters of one rule are logged one by one.
+    /// How many dead letters of one rule are logged individually.
     package static let loggedDeadLetters = 20
 }
 
-/// Logs dead letters: the first ones of each rule one by one, then only their number.
+/// Logs dead letters: the first ones of each rule individually, then only their number.
 ///
-/// If one rule fails on a thousand documents, that is one fact to report, not a thousand.
+/// So a rule that fails on a thousand documents does not flood the log.
 final class DeadLetterLog: Sendable {
-    /// The time between two lines with the number of further ones.
+    /// The time between two log lines with the number of further dead letters.
     private static let interval: Duration = .seconds(60)
 
-    /// After this time without one, the next dead letters of a rule are logged one by one again.
+    /// After this time without a dead letter, the next ones of a rule are logged individually again.
     private static let quietSpan: Duration = .seconds(3600)
 
     private struct Count: Sendable {
@@ -30,7 +30,7 @@ final class DeadLetterLog: Sendable {
     private let isDryRun: Bool
     private let stateOptions: String?
     private let counts = Locked<[String: Count]>([:])
-    /// Raised when there is one that is only counted.
+    /// Raised when a dead letter was only counted.
     private let hasMore = Signal()
 
     /// - Parameter isDryRun: Dead letters are not saved: the messages say "would".
@@ -66,7 +66,7 @@ final class DeadLetterLog: Sendable {
         }
     }
 
-    /// The run is ending: logs the number of the remaining ones.
+    /// Call this at the end of the run: logs the number of the remaining dead letters.
     func finish() { reportMore { _ in true } }
 
     private func report(_ deadLetter: DeadLetter) {

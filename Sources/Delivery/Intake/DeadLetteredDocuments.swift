@@ -2,12 +2,12 @@ internal import BotState
 internal import GatewayClient
 internal import Locking
 
-/// Knows which documents may have dead letters, so that a change of any other document costs nothing.
+/// Knows which documents may have dead letters, so that changes of other documents need no lookup.
 ///
-/// Keeps a hash per document, not its id. Two documents may share one; the ledger then decides.
+/// Keeps a hash per document, not its id. If two documents share a hash, the ledger decides.
 final class DeadLetteredDocuments: Sendable {
-    /// The most documents that are remembered. Dead letters of others go only when a document of theirs is decided, or
-    /// by `changebot dead-letters`.
+    /// The most documents that are remembered. Dead letters of other documents are removed only when their document is
+    /// decided, or by `changebot dead-letters`.
     static let limit = 100_000
 
     private struct State {
@@ -16,7 +16,7 @@ final class DeadLetteredDocuments: Sendable {
     }
 
     private let state: Locked<State>
-    /// Whether other processes add dead letters, too: then any document may have some.
+    /// Whether other processes add dead letters, too. Then any document may have some.
     private let isShared: Bool
 
     /// - Parameter newest: The highest number of a dead letter.
@@ -30,7 +30,7 @@ final class DeadLetteredDocuments: Sendable {
     /// Whether this process knows of dead letters of the document.
     func knows(_ id: DocumentID) -> Bool { state.withLock { $0.hashes.contains(id.hashValue) } }
 
-    /// The highest number of a dead letter so far that this process knows.
+    /// The highest number of a dead letter that this process knows.
     var newest: Int { state.withLock(\.newest) }
 
     /// The highest number of a dead letter so far; 0 if there are none.

@@ -4,9 +4,9 @@ package import GatewayClient
 internal import LosslessJSON
 package import Rules
 
-/// Takes changes or documents from one task, and submits those on which a rule may fire to the writers.
+/// Receives changes or documents from one task, and submits those on which a rule may fire to the writers.
 ///
-/// Not to be shared: it filters with a decider of its own.
+/// Do not share it between tasks: its decider is not shared.
 package struct Intake {
     package let filter: ChangeFilter
     let flow: CandidateFlow
@@ -34,11 +34,11 @@ package struct Intake {
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
         try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
         if mode.endsOnceSettled, let counts, let rows { try await decideAgain(counts.outdated(among: rows)) }
-        // `dead-letters retry` may have asked for documents to be counted again.
+        // `dead-letters retry` may have requested that documents are counted again.
         if rows != nil { counts?.noteChange() }
     }
 
-    /// Decides documents as they are now, after their rows, which are older. To be called after those are submitted.
+    /// Decides the current content of documents after their older rows. Call this after those rows are submitted.
     private func decideAgain(_ documents: [DocumentID]) async throws {
         try await submit(
             documents.map { Candidate(unread: $0) }, deadLettered.newest)
@@ -53,7 +53,8 @@ package struct Intake {
         try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, highestDeadLetterNumber)
     }
 
-    /// The same for dead-lettered documents. Their dead letters are dropped once they are written or need no change.
+    /// The same for dead-lettered documents. Their dead letters are dropped once the documents are written or need no
+    /// change.
     package func take(_ documents: [RetriedDocument]) async throws {
         let filtered = filter.filter(documents)
         let highestDeadLetterNumber = deadLettered.newest
@@ -102,15 +103,15 @@ extension CandidateFlow {
                 candidate.content.highestDeadLetterNumber = highestDeadLetterNumber
                 return candidate
             })
-        // Until writers have freed enough, nothing more is read.
+        // Reading stops until the writers have freed enough memory.
         try await budget.room()
     }
 }
 
-/// Finds the documents, in a batch of the feed or of a full pass, on which some rule may fire. All others cost one
-/// look.
+/// Finds the documents, in a batch of the feed or of a full pass, on which some rule may fire. All others are examined
+/// only once.
 package struct ChangeFilter {
-    /// A document that needs work. From a feed: with the sequence of the row before it, if that one needs none.
+    /// A document that needs work. From a feed: with the sequence of the row before it, if that row needs no work.
     struct Match {
         var preceding: SequenceID?
         var sequence: SequenceID?
@@ -130,29 +131,29 @@ package struct ChangeFilter {
 
     struct Result {
         var matches: [Match] = []
-        /// Documents that are not JSON: nothing can be decided about them.
+        /// Dead letters of documents that are not JSON and so can't be decided.
         var deadLetters: [DeadLetter] = []
     }
 
     package let decider: Decider
     /// False for a full pass: it decides live documents only, even if it reads them from a feed.
     var decidesTombstones = true
-    /// Documents with dead letters are decided even if no rule fires on them any more: their dead letters may be
-    /// obsolete.
+    /// Documents with dead letters are decided even if no rule fires on them any more, because their dead letters may
+    /// be obsolete.
     var deadLettered = DeadLetteredDocuments()
-    /// Documents with times are decided even if no rule fires on them any more: their timers may be obsolete.
+    /// Documents with timers are decided even if no rule fires on them any more, because their timers may be obsolete.
     var timers: DocumentTimers?
     var interruptions = InterruptedDecisions()
     /// Whether the rows of the feed name all leaf revisions.
     var namesLeaves = false
-    /// Records which document is being read, in case the process dies over it.
+    /// Records which document is being read, in case it crashes the process.
     var note = InterruptedDecisions().makeNote(0)
 
-    /// Whether the document must be decided. Allocates nothing for one that need not, as a rule.
+    /// Whether the document must be decided. Usually allocates nothing for a document that need not be.
     ///
     /// - Parameters:
     ///   - name: The UTF-8 of its id and revision.
-    ///   - id: Evaluated only if any document has dead letters or times.
+    ///   - id: Evaluated only if any document has dead letters or timers.
     private func isWanted(
         _ document: JSONValue, _ name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>),
         _ id: @autoclosure () -> DocumentID, isDeleted: Bool, mayBeInConflict: Bool = false
@@ -163,12 +164,12 @@ package struct ChangeFilter {
             || timers?.mayContain(id()) ?? false
     }
 
-    /// - Parameter counted: Documents that must be decided although no rule may fire on them: they add to totals. Nil:
-    ///   no rule counts.
+    /// - Parameter counted: Documents that must be decided because they add to totals, even if no rule can fire on
+    ///   them. Nil: no rule counts.
     func filter(_ rows: ChangesBatch.SubSequence, counted: Set<DocumentID>? = nil) -> Result {
         var result = Result()
         var preceding: Change?
-        // A document may come twice, and what it adds to totals may be taken back by its second row.
+        // A document may come twice, and its second row may cancel its contribution to totals.
         var counted = counted
         for change in rows {
             if isToBeRead(change), let sequence = change.sequence {
@@ -205,7 +206,7 @@ package struct ChangeFilter {
     }
 
     /// Whether a row came without its body: the document has changed again, or the gateway failed to read it. In the
-    /// second case no other row will bring it.
+    /// second case no other row will follow.
     private func isToBeRead(_ change: Change) -> Bool { change.kind == .withoutBody && !change.id.text.isEmpty }
 
     private func leaves(of change: Change) -> [RevisionID]? { namesLeaves ? change.revisions : nil }

@@ -3,11 +3,12 @@ package import GatewayClient
 internal import Logging
 package import Rules
 
-/// The way of a feed's rows to the queue of the writers, without writers: for the benchmark that counts instructions.
+/// Runs a feed's rows through the intake into the queue, without writers: for the benchmark that counts instructions.
 package struct IntakeMeasurement: Sendable {
     private let delivery: Delivery
 
-    /// - Parameter directory: For a state. Other documents have a dead letter and a time there, so each row is looked up.
+    /// - Parameter directory: For a state. It has a dead letter and a timer of other documents, so that each row is
+    ///   looked up.
     /// - Throws: ``StateError``, `RunError`.
     package init(_ gateway: Gateway, _ ruleSet: RuleSet, directory: String) async throws {
         let files = StateFiles(directory: directory, name: "intake")
@@ -19,7 +20,7 @@ package struct IntakeMeasurement: Sendable {
         let times = [RuleTime(rule: rule, due: .max, hasFired: false)]
         try await ledger.store(Record(times: TimeChanges(documents: [TimedDocument(id: "timed", times: times)])))
         var settings = Delivery.Settings()
-        // What is queued stays there.
+        // The queue is never emptied.
         settings.capacity.documents = .max
         settings.capacity.memory = MemoryPool(bytes: 1 << 40)
         delivery = try await Delivery(
@@ -30,13 +31,13 @@ package struct IntakeMeasurement: Sendable {
 
     /// Takes all rows. Those of one document are merged in the queue.
     ///
-    /// - Returns: How many documents wait in the queue or were merged there.
+    /// - Returns: How many documents are in the queue or were merged there.
     package func take(_ batches: [ChangesBatch]) async throws -> Int {
         let intake = delivery.makeIntake()
         for batch in batches { try await intake.take(batch[...], reached: .start) }
         return await delivery.flow.budget.inUse.documents
     }
 
-    /// Ends it, so that its state can be removed.
+    /// Closes the state, so that it can be removed.
     package func close() { delivery.ledger.close() }
 }

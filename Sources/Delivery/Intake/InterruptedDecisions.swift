@@ -4,14 +4,14 @@ internal import GatewayClient
 internal import Glibc
 internal import Locking
 
-/// Knows the revisions whose decision the process did not survive, for whatever reason. A document that keeps killing
-/// it must not block the documents behind it.
+/// Knows the revisions during whose decision the process crashed. A document that keeps crashing the process must not
+/// block the documents behind it.
 ///
-/// Each deciding task has a slot in a small memory-mapped file beside the state, and writes there which revision it is
-/// working on; that costs a copy of the id. The next process finds what a dead one left. A kill by chance at that
-/// moment counts, too, but three for the same revision are no coincidence.
+/// Each deciding task has a slot in a small memory-mapped file next to the state, and writes there which revision it is
+/// working on, at the cost of copying the id. The next process reads what a crashed one left. A kill at that moment by
+/// chance counts, too, but three for the same revision are no coincidence.
 package final class InterruptedDecisions: Sendable {
-    /// Deaths over one revision after which it is no longer decided.
+    /// After this many crashes, a revision is no longer decided.
     static let limit = 3
 
     static let reason =
@@ -34,7 +34,7 @@ package final class InterruptedDecisions: Sendable {
         file = nil
     }
 
-    /// Reads what the previous process left, then starts with an empty file.
+    /// Reads the notes of the previous process, then starts with an empty file.
     ///
     /// - Throws: ``StateError``.
     init(ledger: Ledger, path: String) async throws(StateError) {
@@ -52,7 +52,7 @@ package final class InterruptedDecisions: Sendable {
         return excluded.contains(Key(id: id(), revision: revision()?.text ?? ""))
     }
 
-    /// Whether the process has died over a revision of this document.
+    /// Whether the process has crashed during the decision of a revision of this document.
     func isSuspect(_ id: DocumentID) -> Bool { !suspects.isEmpty && suspects.contains(id) }
 
     /// The slot of one task.
@@ -96,11 +96,11 @@ final class DecisionNoteFile: @unchecked Sendable {
     private let descriptor: Int32
     private let memory: UnsafeMutableRawPointer
 
-    /// Takes a file that no living process has, and reads what dead ones left in this and others.
+    /// Takes a file that no running process uses, and reads the notes of crashed processes from this file and others.
     ///
-    /// Processes of one fleet may have the same folder: the second one's file is `PATH-2`.
+    /// Processes of one fleet may share a folder: the second one's file is `PATH-2`.
     ///
-    /// - Returns: No file if none can be created: then nothing is recorded.
+    /// - Returns: No file if none can be created; then nothing is recorded.
     static func claim(_ path: String) -> (file: DecisionNoteFile?, left: [(id: DocumentID, revision: RevisionID)]) {
         var claimed: DecisionNoteFile?
         var left: [(id: DocumentID, revision: RevisionID)] = []
@@ -119,7 +119,7 @@ final class DecisionNoteFile: @unchecked Sendable {
         return (claimed, left)
     }
 
-    /// Nil if a living process has it, or it can't be created.
+    /// Nil if a running process uses it, or if it can't be created.
     private static func lock(_ path: String) -> Int32? {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return nil }
@@ -132,7 +132,7 @@ final class DecisionNoteFile: @unchecked Sendable {
     private init?(_ path: String, _ descriptor: Int32) {
         self.path = path
         self.descriptor = descriptor
-        // Mapped memory must not reach beyond the end of the file. The old content has been read.
+        // Mapped memory must not extend past the end of the file. The old content has been read.
         guard ftruncate(descriptor, 0) == 0, posix_fallocate(descriptor, 0, Self.size) == 0,
             let memory = mmap(nil, Self.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), memory != MAP_FAILED
         else { return nil }
@@ -164,7 +164,7 @@ final class DecisionNoteFile: @unchecked Sendable {
         (memory + slot * Self.slotSize).storeBytes(of: UInt32(0), as: UInt32.self)
     }
 
-    /// The notes of a process that died.
+    /// The notes of a crashed process.
     private static func read(_ descriptor: Int32) -> [(id: DocumentID, revision: RevisionID)] {
         var bytes = [UInt8](repeating: 0, count: size)
         guard pread(descriptor, &bytes, size, 0) == size else { return [] }
@@ -183,7 +183,7 @@ final class DecisionNoteFile: @unchecked Sendable {
 }
 
 extension Ledger {
-    /// The decisions that the previous run did not survive, if this run holds the lock; others record nothing.
+    /// The decisions during which earlier runs crashed, if this run holds the lock. Other processes record nothing.
     package func interruptedDecisions() async throws(StateError) -> InterruptedDecisions {
         guard access == .exclusive else { return InterruptedDecisions() }
         return try await InterruptedDecisions(ledger: self, path: decisionNotes)

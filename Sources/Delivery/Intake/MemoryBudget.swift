@@ -2,10 +2,10 @@ internal import Locking
 
 /// Limits the documents in the pipeline, by number and by bytes.
 ///
-/// What has been read is always admitted; further reading waits for room. So a document larger than the whole budget
-/// passes, alone, and the budget is exceeded by at most one batch.
+/// Documents that have been read are always admitted; further reading waits for room. So a document larger than the
+/// whole budget is processed alone, and the budget is exceeded by at most one batch.
 ///
-/// The sizes of documents that are read again are known only when they have arrived: see ``Reading``.
+/// The sizes of documents that are read again are known only after they have arrived: see ``Reading``.
 actor MemoryBudget {
     private let pool: MemoryPool
     private let share: MemoryPool.Member
@@ -13,13 +13,13 @@ actor MemoryBudget {
     private var documents = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var waitingToRead: [CheckedContinuation<Void, Never>] = []
-    /// How many ``Reading`` there are.
+    /// The number of open ``Reading`` objects.
     private var readings = 0
-    /// Whether a document is requested that may have any size.
+    /// Whether a document of any size is being requested.
     private var readsAlone = false
-    /// The room that the last one of these has taken.
+    /// The room that the last such document took.
     private var lastAlone = 0
-    /// How often readers have been woken.
+    /// How many times readers were woken.
     private(set) var wakes = 0
 
     /// Both limits apply.
@@ -33,16 +33,16 @@ actor MemoryBudget {
 
     deinit { pool.leave(share) }
 
-    /// What is taken now.
+    /// The room in use.
     var inUse: (bytes: Int, documents: Int) { (share.bytes, documents) }
 
-    /// Takes room, even if there is none; never waits.
+    /// Takes room even if the limits are exceeded. Never waits.
     func take(bytes: Int, documents: Int) {
         share.add(bytes)
         self.documents += documents
     }
 
-    /// Returns what was taken, and wakes readers if there is room again.
+    /// Returns room, and wakes readers if there is enough again.
     func giveBack(bytes: Int, documents: Int) {
         self.documents -= documents
         share.add(-bytes)
@@ -50,7 +50,7 @@ actor MemoryBudget {
         if hasRoom { wake() } else { wakeWhenOthersMakeRoom() }
     }
 
-    /// Other bots of the process may make room for bytes; for documents only this one can.
+    /// Other bots of the process can free bytes. Only this bot can free places for documents.
     private func wakeWhenOthersMakeRoom() {
         guard !waiting.isEmpty || !waitingToRead.isEmpty, !share.hasRoom else { return }
         share.whenRoomReturns { [weak self] in Task { await self?.wake() } }
@@ -85,11 +85,11 @@ actor MemoryBudget {
 
     // MARK: - Documents that are read again
 
-    /// A task that reads documents again: from before the first request until it has released all documents.
+    /// A task that reads documents again, from before its first request until it has released all documents.
     ///
-    /// The documents are requested in portions, and take their room when they arrive. No other reading begins before
-    /// there is room, and no reading goes on. But if no other task reads, one begins without room, so that every document is read in the end.
-    /// A task with one must not wait for another.
+    /// The documents are requested in portions, and take room when they arrive. Without room, no reading begins or
+    /// continues, except that one may begin if no other task reads. So every document is read in the end. A task that
+    /// holds one must not wait for another.
     final class Reading: Sendable {
         private let budget: MemoryBudget
 
@@ -98,11 +98,11 @@ actor MemoryBudget {
         deinit { Task { [budget] in await budget.endReading() } }
     }
 
-    /// Documents that are requested together, and the room that is kept for them until they arrive.
+    /// Documents that are requested together, and the room that is reserved for them until they arrive.
     struct Portion: Sendable {
         /// The longest answer, in bytes.
         let limit: Int
-        /// Whether it is a single document, of any size. One at a time is requested.
+        /// Whether it is a single document of any size. Only one of these is requested at a time.
         let isAlone: Bool
         fileprivate let bytes: Int
     }
@@ -110,12 +110,12 @@ actor MemoryBudget {
     /// The next portion of documents of unknown size.
     func portion(isAlone: Bool) -> Portion {
         let limit = min(2 << 20, max(1, pool.limit / 12))
-        // It is probably as large as the one before.
+        // It is probably as large as the previous one.
         let bytes = max(Content.copies * limit, isAlone ? lastAlone : 0)
         return Portion(limit: limit, isAlone: isAlone, bytes: bytes)
     }
 
-    /// Waits for room for a first portion. To be followed by ``end(_:bytes:)``.
+    /// Waits for room for a first portion. ``end(_:bytes:)`` must follow.
     ///
     /// - Throws: `CancellationError`.
     func beginReading(_ portion: Portion) async throws -> Reading {
@@ -135,7 +135,7 @@ actor MemoryBudget {
         return Reading(self)
     }
 
-    /// Takes room for another portion of the same reading, if there is any now.
+    /// Reserves room for another portion of the same reading, if there is room now.
     ///
     /// - Returns: Whether the portion may be requested. Then ``end(_:bytes:)`` must follow.
     func goOn(_ portion: Portion) -> Bool {
@@ -155,7 +155,7 @@ actor MemoryBudget {
 
     /// A portion has arrived, or its request has failed.
     ///
-    /// - Parameter bytes: What candidates hold of it, and did not hold before.
+    /// - Parameter bytes: How many bytes candidates hold in addition because of it.
     func end(_ portion: Portion, bytes: Int) {
         if portion.isAlone { (readsAlone, lastAlone) = (false, bytes) }
         giveBack(bytes: portion.bytes - bytes, documents: 0)
@@ -175,8 +175,8 @@ actor MemoryBudget {
 
 /// The memory that the bots of a process share for documents in progress.
 ///
-/// Half of it is divided among the bots in equal parts, which are theirs alone: a bot whose gateway is unavailable
-/// keeps what it holds, and must not stop the others. The other half is for all tasks.
+/// Half of it is divided among the bots in equal, exclusive parts, because a bot whose gateway is unavailable keeps its
+/// memory and must not stop the others. The other half is shared.
 package final class MemoryPool: Sendable {
     /// Bytes, for all bots together.
     package let limit: Int
@@ -213,7 +213,7 @@ package final class MemoryPool: Sendable {
         /// Calls `wake` once when there may be room again.
         func whenRoomReturns(_ wake: @escaping @Sendable () -> Void) {
             state.withLock { $0.wake = wake }
-            // It may have come back in between.
+            // There may be room again by now.
             if hasRoom { wakeUp() }
         }
 

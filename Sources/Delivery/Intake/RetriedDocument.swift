@@ -3,17 +3,17 @@ package import GatewayClient
 package import LosslessJSON
 internal import Rules
 
-/// A dead-lettered document as it is now.
+/// The current content of a dead-lettered document.
 package struct RetriedDocument: Sendable {
     /// What the gateway has of it.
     package enum Content: Sendable {
         case document(RevisionID, JSONText)
-        /// With the members that the deletion has written.
+        /// With the members that the deletion wrote.
         case tombstone(RevisionID, JSONText)
-        /// There is no such document, nor a tombstone of it.
+        /// There is neither such a document nor its tombstone.
         case gone
         case unreadable(reason: String)
-        /// Its dead letters don't name the document (its id is empty): they stay as they are.
+        /// Its dead letters don't name a document (the id is empty): they are left unchanged.
         case unknown
     }
 
@@ -41,9 +41,9 @@ extension ChangeFilter {
         var candidates: [Candidate] = []
         /// New dead letters of documents that can't be read.
         var deadLetters: [DeadLetter] = []
-        /// Dead letters to drop: the document is gone, or no rule fires on it as it is now.
+        /// Dead letters to drop: the document is gone, or no rule fires on its current content.
         var settled: [Int] = []
-        /// Documents whose dead letters stay as they are.
+        /// Documents whose dead letters are left unchanged.
         var untouched = 0
     }
 

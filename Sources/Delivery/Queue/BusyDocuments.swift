@@ -2,15 +2,15 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// Slows down writes to a document that is written all the time: one token bucket per document.
+/// Limits the rate of writes to a document that is written very often: one token bucket per document.
 ///
-/// A value without a clock: the caller passes the time. Memory is that of recently written documents, at most 64 bytes
-/// each: full buckets are forgotten. Two documents whose hashes are equal share a bucket; the hashes differ in each process.
+/// A value without a clock: the caller passes the time. Memory is at most 64 bytes per recently written document,
+/// because full buckets are dropped. Two documents with equal hashes share a bucket; hashes differ between processes.
 struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private struct Bucket {
-        /// In seconds since the first write of all.
+        /// In seconds since the very first write.
         var at: Double
         var tokens: Float
         var isLogged = false
@@ -36,8 +36,8 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
     private var firstWrite: Instant?
 
     /// - Parameters:
-    ///   - capacity: Writes that may follow at once.
-    ///   - perMinute: Writes a minute from then on.
+    ///   - capacity: How many writes may follow without a wait.
+    ///   - perMinute: How many writes a minute are allowed after that.
     init(capacity: Int, perMinute: Int) {
         rate = Rate(capacity: Double(capacity), perSecond: Double(perMinute) / 60)
     }
@@ -49,7 +49,7 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
         return tokens >= 1 ? nil : now + .seconds((1 - tokens) / rate.perSecond)
     }
 
-    /// A write was accepted.
+    /// Notes an accepted write.
     mutating func noteWrite(_ place: Place, now: Instant) {
         if firstWrite == nil { firstWrite = now }
         let now = seconds(now)
@@ -58,7 +58,7 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
         sweep(now)
     }
 
-    /// Whether this is the first wait of the document since it became busy.
+    /// Notes a wait. Returns whether it is the document's first wait since it became busy.
     mutating func noteWait(_ place: Place) -> Bool {
         let hash = place.hashValue
         guard let bucket = buckets[hash], !bucket.isLogged else { return false }
@@ -82,12 +82,12 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
 actor BusyDocuments {
     private var buckets: WriteBuckets<DocumentPlace>?
 
-    /// - Parameter limit: Nil: nothing is ever slowed down.
+    /// - Parameter limit: Nil: no write is ever delayed.
     init(_ limit: EffectLimits?) {
         buckets = limit.map { WriteBuckets(capacity: $0.burst, perMinute: $0.perMinute) }
     }
 
-    /// When these documents may be written again; those that may be written now are left out.
+    /// When these documents may be written again. Documents that may be written now are left out.
     func due(_ places: [DocumentPlace], now: ContinuousClock.Instant = .now) -> [DocumentPlace: ContinuousClock.Instant]
     {
         guard let buckets else { return [:] }
@@ -109,7 +109,7 @@ actor BusyDocuments {
         }
     }
 
-    /// Those that have not been logged as busy yet.
+    /// The documents that have not been logged as busy yet.
     private func notYetLogged(_ places: some Collection<DocumentPlace>) -> [DocumentPlace] {
         places.filter { buckets?.noteWait($0) ?? false }
     }

@@ -2,8 +2,8 @@ internal import DocumentFlow
 package import GatewayClient
 internal import LosslessJSON
 
-// A tombstone has members if the deletion wrote some. Lists, and the log of a fleet, have only its id and revision: a
-// candidate made from these is unread, and the writer that takes it reads the revision.
+// A tombstone has members if the deletion wrote some. Lists and the log of a fleet have only its id and revision: such
+// a candidate is unread, and the writer that takes it reads the revision.
 
 extension Candidate {
     /// - Parameter readsMembers: Whether any rule decides deletions. If not, nothing is read.
@@ -14,7 +14,7 @@ extension Candidate {
         self.init(id, content, reason: Reason(sequence: sequence))
     }
 
-    /// A tombstone without members of its own.
+    /// A tombstone without members other than its id and revision.
     static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -25,9 +25,9 @@ extension Candidate {
         return writer.bytes
     }
 
-    /// Whether its tombstone is what the gateway has of the document, as far as `lookup` tells.
+    /// Whether its tombstone is the document's current revision, according to `lookup`.
     ///
-    /// A gateway may say of a deleted document the same as of one that never existed: nothing speaks against it then.
+    /// A gateway may answer for a deleted document as for one that never existed. This counts as confirmed.
     func isConfirmed(by lookup: DocumentLookup) -> Bool {
         guard content.isDeleted else { return false }
         switch lookup {
@@ -37,9 +37,9 @@ extension Candidate {
         }
     }
 
-    /// Sets the tombstone as it was read.
+    /// Sets the tombstone that was read.
     ///
-    /// - Parameter tombstone: Nil: the one that it has, or else one without members.
+    /// - Parameter tombstone: Nil: keeps the one that it has, or else uses one without members.
     mutating func setTombstone(_ tombstone: [UInt8]?) {
         guard let revision = content.revision else { return }
         let kept = content.document.isEmpty ? Self.tombstone(id, revision) : content.document

@@ -4,7 +4,7 @@ package import GatewayClient
 
 /// A document to decide, from its arrival to its end.
 ///
-/// It may stand for several changes of one document: changes that arrive while an earlier one is in progress are
+/// It may represent several changes of one document: changes that arrive while an earlier one is in progress are
 /// merged, and the newest content is decided.
 package struct Candidate: Sendable {
     /// Candidates with the same id are merged.
@@ -23,17 +23,17 @@ package struct Candidate: Sendable {
 
     /// A document that must be read.
     ///
-    /// - Parameter expectedBytes: Its size, as far as it is known.
+    /// - Parameter expectedBytes: Its size, if known.
     package init(unread id: DocumentID, expectedBytes: Int = 0, reason: Reason = Reason()) {
         self.init(id, Content(nil, expectedBytes: expectedBytes), reason: reason)
     }
 
-    /// - Parameter id: Of a document for which a timer is due.
+    /// - Parameter id: The document whose timer is due.
     package init(ofTimer id: DocumentID) {
         self.init(unread: id, expectedBytes: Content.usualBytes, reason: Reason(isTimer: true))
     }
 
-    /// The same candidate as one that a log keeps while it waits.
+    /// This candidate, kept by a log while it waits.
     ///
     /// - Parameter whenOver: Called once.
     package func ofLog(_ whenOver: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
@@ -42,17 +42,17 @@ package struct Candidate: Sendable {
         return candidate
     }
 
-    /// The same candidate, brought beside the feed.
+    /// This candidate, enqueued by a background task.
     ///
-    /// - Parameter whenSettled: Called whenever it is put off, and when it is over.
+    /// - Parameter whenSettled: Called each time it is postponed, and when it is over.
     package func brought(_ whenSettled: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
         var candidate = self
         candidate.receipts.add(whenSettled)
         return candidate
     }
 
-    /// Whether it may have other leaf revisions. Where the feed does not say, only a retry asks: all other candidates have
-    /// a row of their own.
+    /// Whether it may have other leaf revisions. If the feed does not tell, only retried documents are checked: all
+    /// others have their own row in the feed.
     var mayBeInConflict: Bool {
         guard !content.isDeleted, !reason.countsOnly, content.conflict == nil else { return false }
         return reason.leaves.map { $0.count > 1 } ?? reason.isRetry
@@ -62,9 +62,9 @@ package struct Candidate: Sendable {
 
     /// Merges this candidate into a newer change of the same document.
     ///
-    /// If one of them must be read first, so must the result: it is not known which content is newer.
+    /// If either must be read first, so must the result: it is unknown which content is newer.
     func merged(into newer: Candidate) -> Candidate {
-        // A timer or a count says nothing new about the document, and the tombstone is a change of its own.
+        // A timer or a count brings no new content, and the tombstone is a separate change.
         if content.isDeleted, newer.reason.isTimer || newer.reason.countsOnly {
             var merged = self
             merged.absorb(newer)
@@ -85,7 +85,7 @@ package struct Candidate: Sendable {
 
     // MARK: - Dead letters
 
-    /// - Parameter rule: The rule to blame; nil: the last one that fired.
+    /// - Parameter rule: The rule that failed; nil: the last one that fired.
     func deadLetter(rule: String? = nil, reason why: String) -> DeadLetter {
         var deadLetter = DeadLetter(
             sequence: reason.sequence, id: id, revision: content.revision, rule: rule ?? history.lastRule, reason: why,
@@ -94,7 +94,7 @@ package struct Candidate: Sendable {
         return deadLetter
     }
 
-    /// That of a rule that was skipped.
+    /// The dead letter of a rule that was skipped.
     func deadLetter(_ skipped: SkippedRule) -> DeadLetter {
         var deadLetter = deadLetter(rule: skipped.rule, reason: skipped.reason)
         deadLetter.replaced = []

@@ -1,18 +1,18 @@
 internal import GatewayClient
 
-/// The queue of a run, and the memory that its candidates take.
+/// The queue of a run, and the memory that its candidates use.
 struct CandidateFlow: Sendable {
     let queue: CandidateQueue
     let budget: MemoryBudget
 
-    /// Adds candidates. Never waits: what has been read is in memory already.
+    /// Adds candidates. Never waits, because their documents are in memory already.
     func submit(_ candidates: [Candidate]) async {
         guard !candidates.isEmpty else { return }
         await budget.take(bytes: candidates.reduce(0) { $0 + $1.content.cost }, documents: candidates.count)
         await giveBack(queue.submit(candidates))
     }
 
-    /// Merges what has arrived for a candidate's document meanwhile into it.
+    /// Merges later changes of a candidate's document into it.
     func absorbWaiting(into candidate: inout Candidate) async {
         await giveBack(queue.absorbWaiting(into: &candidate))
     }
@@ -22,7 +22,7 @@ struct CandidateFlow: Sendable {
         await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }
 
-    /// These candidates are over, and hold no memory any more. Others of the same documents become ready.
+    /// Ends these candidates and frees their memory. Waiting candidates of the same documents become ready.
     func release(_ candidates: [Candidate]) async {
         guard !candidates.isEmpty else { return }
         await budget.giveBack(
@@ -30,7 +30,7 @@ struct CandidateFlow: Sendable {
         await queue.release(candidates)
     }
 
-    /// Puts candidates off, without their documents: the latest content is decided later.
+    /// Postpones candidates without their documents: the latest content is decided later.
     func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async {
         var freed = 0
         let waiting = candidates.map { due, candidate in

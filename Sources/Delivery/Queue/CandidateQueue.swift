@@ -4,8 +4,8 @@ internal import Rules
 
 /// Passes candidates from readers to writers: one at a time per document, otherwise in order of arrival.
 ///
-/// Changes of a document in progress are merged into one candidate with the newest content. ``TakingRule`` says when an
-/// idle writer takes what there is: an idle bot reacts at once, and a busy one writes in bulk.
+/// Changes of a document in progress are merged into one candidate with the newest content. ``BatchingPolicy`` decides
+/// when an idle writer takes candidates: an idle bot reacts at once, and a busy bot writes in bulk.
 actor CandidateQueue {
     /// When a postponed candidate is due.
     typealias Instant = ContinuousClock.Instant
@@ -29,7 +29,7 @@ actor CandidateQueue {
     /// Empty and open.
     init(now: @escaping @Sendable () -> Instant = { .now }) { self.now = now }
 
-    /// The part of the memory budget that the queue has released.
+    /// The part of the memory budget that the queue has freed.
     struct Freed: Sendable, Equatable {
         /// The sum of ``Content/cost``.
         var bytes = 0
@@ -39,7 +39,7 @@ actor CandidateQueue {
 
     /// Adds candidates, in order of arrival.
     ///
-    /// - Returns: What became free of the budget because changes of one document were merged.
+    /// - Returns: The memory that was freed because changes of one document were merged.
     @discardableResult
     func submit(_ candidates: [Candidate]) -> Freed {
         var freed = Freed()
@@ -60,14 +60,14 @@ actor CandidateQueue {
         return freed
     }
 
-    /// Whether more candidates will come at once, so that they are worth gathering. False at first.
+    /// Sets whether more candidates will follow at once, so that it is worth gathering them. False at first.
     func gather(_ gathers: Bool) {
         rule.gathers = gathers
         wake()
     }
 
-    /// Takes up to `limit` candidates, no two of one document; waits until there are any that ``TakingRule`` gives.
-    /// What the writer took before is settled. Empty once the queue is finished and nothing is left, or when it is
+    /// Takes up to `limit` candidates, no two of one document; waits until ``BatchingPolicy`` allows it. The candidates
+    /// that this writer took before must be settled. Returns none once the queue is finished and empty, or when it is
     /// aborted. Cancelling a task that waits here aborts the queue for all.
     func take(limit: Int, byteLimit: Int, writer: Int = 0) async -> [Candidate] {
         rule.noteReturn(writer: writer)
@@ -76,7 +76,7 @@ actor CandidateQueue {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { idleWriters.append($0) }
             } onCancel: {
-                // Runs after this actor has stored the continuation: the actor is not free before.
+                // Runs after this actor has stored the continuation, because the actor is not free before.
                 Task { await abort() }
             }
         }
@@ -87,7 +87,7 @@ actor CandidateQueue {
                 defer { bytes += candidate.content.byteCount }
                 return bytes < byteLimit
             })
-        // Linear in what remains, which the budget bounds.
+        // Linear in the number of remaining candidates, which the budget limits.
         ready.removeFirst(taken.count)
         rule.noteTake(writer: writer, now: now())
         wake()
@@ -99,12 +99,12 @@ actor CandidateQueue {
             && rule.mayTake(documents: ready.count, bytes: ready.reduce(0) { $0 + $1.content.byteCount }, now: now())
     }
 
-    /// Merges what arrived for this candidate's document meanwhile. To be called before the document is read again:
-    /// that content is at least as new.
+    /// Merges changes that arrived for this candidate's document meanwhile. Call this before the document is read
+    /// again: that content is at least as new.
     ///
-    /// A tombstone is left: it is a change of its own, and reading the document does not bring it back.
+    /// A tombstone is not merged: it is a separate change, and reading the document does not return it.
     ///
-    /// - Returns: What became free of the budget.
+    /// - Returns: The memory that was freed.
     func absorbWaiting(into candidate: inout Candidate) -> Freed {
         guard let newer = waiting[candidate.id], !newer.content.isDeleted else { return Freed() }
         waiting[candidate.id] = nil
@@ -112,22 +112,22 @@ actor CandidateQueue {
         return Freed(bytes: newer.content.cost, documents: 1)
     }
 
-    /// Makes candidates that were taken ready again, behind the others.
+    /// Makes taken candidates ready again, behind the others.
     func putBack(_ candidates: [Candidate]) {
         ready += candidates
         wake()
     }
 
-    /// The same, before the others: they were taken first.
+    /// The same, but in front of the others, because they were taken first.
     func putBackFirst(_ candidates: ArraySlice<Candidate>) {
         ready.insert(contentsOf: candidates, at: 0)
         wake()
     }
 
-    /// These candidates are settled; the next one of each document becomes ready.
+    /// Ends these settled candidates; the next one of each document becomes ready.
     func release(_ candidates: [Candidate]) { release(candidates.map(\.id)) }
 
-    /// Those of the documents that have candidates which are not settled.
+    /// Those of the documents that have unsettled candidates.
     func busy(among documents: [DocumentID]) -> Set<DocumentID> {
         busy.isEmpty ? [] : Set(documents.filter { busy[$0] != nil })
     }
@@ -146,8 +146,8 @@ actor CandidateQueue {
         return !isAborted
     }
 
-    /// Keeps candidates of these documents from being taken until they are released. They are being written because of
-    /// other documents, and the ledger does not have that on disk yet.
+    /// Prevents candidates of these documents from being taken until they are released. The documents are being written
+    /// because of other documents, and the ledger has not yet stored that.
     func hold(_ documents: some Collection<DocumentID>) {
         for document in documents { busy[document, default: 0] += 1 }
     }
@@ -167,14 +167,14 @@ actor CandidateQueue {
         wake()
     }
 
-    /// Nothing more will be submitted. What is queued is still processed.
+    /// Call this when nothing more will be submitted. Queued candidates are still processed.
     func finish() {
         isFinished = true
         rule.gathers = false
         wake()
     }
 
-    /// No more candidates are taken. A later run sees again what is not finished.
+    /// Ends the queue: no more candidates are taken. A later run processes the unfinished changes.
     func abort() {
         isAborted = true
         wake()
@@ -193,18 +193,18 @@ actor CandidateQueue {
             idleWriters = []
             for continuation in woken { continuation.resume() }
         } else if mayTake {
-            // One is enough: it wakes the next if it leaves anything.
+            // One is enough: it wakes the next one if it leaves anything.
             idleWriters.removeLast().resume()
         }
     }
 
     // MARK: - Postponed candidates
 
-    /// Puts candidates back until they are due. Others of the same documents wait behind them.
+    /// Postpones candidates until they are due. Later candidates of the same documents wait behind them.
     ///
-    /// A log keeps its own: it brings them again.
+    /// Candidates from a log are not kept: the log delivers them again.
     ///
-    /// - Parameter candidates: Without their content: the documents are read again then.
+    /// - Parameter candidates: Without their content: the documents are read again when they are due.
     func postpone(_ candidates: [(due: Instant, candidate: Candidate)]) {
         let ofLog = candidates.filter(\.candidate.receipts.isOfLog)
         release(ofLog.map(\.candidate))
@@ -228,7 +228,7 @@ actor CandidateQueue {
         return nil
     }
 
-    /// Makes the candidates ready that are due by `now`.
+    /// Makes candidates that are due by `now` ready.
     func resume(dueBy now: Instant) {
         let due = postponed.filter { $0.due <= now }
         postponed.removeAll { $0.due <= now }
@@ -236,7 +236,7 @@ actor CandidateQueue {
         wake()
     }
 
-    /// Drops all postponed candidates, now and from now on: the run is to stop, and the next one sees them again.
+    /// Drops all postponed candidates from now on: the run stops, and the next run processes them.
     func stopPostponing() {
         isStopping = true
         let given = postponed.map(\.candidate)

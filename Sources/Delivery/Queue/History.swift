@@ -1,9 +1,9 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// What was tried with a candidate so far.
+/// The attempts for a candidate so far.
 package struct History: Sendable {
-    /// How many writes were tried, whatever became of them.
+    /// How many writes were attempted, whatever their results.
     var attempts = 0
     /// Consecutive writes that conflicted.
     var conflicts = 0
@@ -13,22 +13,22 @@ package struct History: Sendable {
     var unexplainedConflicts = 0
     /// Consecutive decisions whose document changed before the other documents were written.
     var outdatedDecisions = 0
-    /// Whether it had to wait for something before.
+    /// Whether it has waited for something before.
     package var hasWaited = false
-    /// Whether it was put off because its programs are slow: it is decided without others.
+    /// Whether it was postponed because its programs are slow: then it is decided alone.
     var isSlow = false
-    /// Whether the rules that fired are counted already: a second decision is not.
+    /// Whether the fired rules are counted already: a second decision does not count.
     var isCounted = false
-    /// Whether it is among the documents that matched.
+    /// Whether it is counted as a match.
     var isMatched = false
     /// How many dead letters of skipped rules are counted already.
     var countedSkips = 0
-    /// The rule that could not resolve its conflict and was skipped: the other rules see the leaf that wins.
+    /// The rule that could not resolve its conflict and was skipped. The other rules see the winning revision.
     var unresolved: SkippedRule?
-    /// The last rule that fired, after a decision. A dead letter blames it if nothing else is known.
+    /// The last rule that fired in a decision. A dead letter names it if no other rule is known to have failed.
     var lastRule: String?
 
-    /// Whether it has just had another ten conflicts in a row.
+    /// Whether it has just had another ten consecutive conflicts.
     var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: AttemptLimits.conflicts) }
 
     /// Counts a write and its outcome.

@@ -1,22 +1,22 @@
 internal import DocumentFlow
 package import GatewayClient
 
-/// Why a document is decided. The reasons of changes that are merged are merged, too.
+/// Why a document is decided. The reasons of merged changes are merged, too.
 package struct Reason: Sendable {
     /// The sequence of its newest change; nil if it is not from a feed.
     var sequence: SequenceID?
     /// The leaf revisions that the newest row of the feed names, the winner first; nil: unknown.
     var leaves: [RevisionID]?
-    /// Whether a timer was due for it: then this bot's own revisions are decided, too.
+    /// Whether one of its timers is due. Then this bot's own revisions are decided, too.
     package var isTimer = false
-    /// Only the rules that count are asked about it: it has not changed. A change of it that is merged in is decided by
-    /// all rules.
+    /// Whether only the rules that count are applied, because the document has not changed. If a change is merged in,
+    /// all rules are applied.
     var countsOnly = false
-    /// Whether a count of all documents brought it.
+    /// Whether it comes from a pass that counts all documents.
     package var isOfCount = false
-    /// If it must be counted again: the entries of the state up to this number are done with it.
+    /// If it must be counted again: this settles the state's `recount` entries up to this number.
     package var recount: Int?
-    /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
+    /// Dead letters to drop once it is written or needs no change. They are replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
 
     package init(
@@ -28,12 +28,12 @@ package struct Reason: Sendable {
         )
     }
 
-    /// Whether a retry was asked for: then this bot's own revisions are decided, too.
+    /// Whether it is retried. Then this bot's own revisions are decided, too.
     var isRetry: Bool { !deadLetters.isEmpty }
 
     /// Adds the reason of another change of the same document.
     ///
-    /// - Parameter other: Its sequence and leaves are taken over only if this one has none.
+    /// - Parameter other: Its sequence and leaves are used only if this one has none.
     mutating func absorb(_ other: Reason) {
         sequence = sequence ?? other.sequence
         leaves = leaves ?? other.leaves

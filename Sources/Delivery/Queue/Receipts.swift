@@ -1,32 +1,32 @@
 internal import DocumentFlow
 
-/// Who must be told what became of a candidate.
+/// The acknowledgements to give when a candidate is over.
 package struct Receipts: Sendable {
-    /// Hold the safe sequence back, one per change of the feed. Empty if it is not from a feed.
+    /// One per change of the feed; they hold back the safe sequence. Empty if the candidate is not from a feed.
     private(set) var tickets: [SafeSequenceTracker.Ticket] = []
-    /// Called when this run has nothing more to do with it: by a log.
+    /// Callbacks of a log, called once this run has nothing more to do with the candidate.
     private var whenOver: [@Sendable (Over) -> Void] = []
-    /// The same by those who brought it beside the feed, also whenever it is put off.
+    /// Callbacks of background tasks that enqueued it, also called each time it is postponed.
     private var whenSettled: [@Sendable (Over) -> Void] = []
-    /// Whether it comes from a log, which keeps it while it waits for something.
+    /// Whether it comes from a log, which keeps it while it waits.
     private(set) var isOfLog = false
     /// When its oldest change was read.
     private(set) var arrivedAt = ContinuousClock.now
 
     /// What becomes of a candidate.
     package enum Over: Sendable {
-        /// Every effect is on disk, or a dead letter is.
+        /// Every effect, or a dead letter, is on disk.
         case finished
-        /// The run stops before.
+        /// The run stops before it is finished.
         case abandoned
-        /// It is to be decided then, as the document is then.
+        /// It is postponed: decided at this time, with the content at that time.
         case waits(until: ContinuousClock.Instant)
     }
 
     /// - Parameter ticket: Nil: it is not from a feed.
     init(_ ticket: SafeSequenceTracker.Ticket? = nil) { tickets = ticket.map { [$0] } ?? [] }
 
-    /// Of a candidate that a log keeps while it waits.
+    /// For a candidate that a log keeps while it waits.
     ///
     /// - Parameter whenOver: Called once.
     init(ofLog whenOver: @escaping @Sendable (Over) -> Void) {
@@ -34,7 +34,7 @@ package struct Receipts: Sendable {
         isOfLog = true
     }
 
-    /// Whether the feed brought it, here or to another member of the fleet.
+    /// Whether it comes from a feed, read here or by another member of the fleet.
     var areOfFeed: Bool { !tickets.isEmpty || !whenOver.isEmpty }
 
     package func tell(_ over: Over) {
@@ -42,7 +42,8 @@ package struct Receipts: Sendable {
         for tell in whenSettled { tell(over) }
     }
 
-    /// Tells those who brought it beside the feed that it waits; no log, which keeps only what it alone has brought.
+    /// Tells the background tasks that enqueued it that it waits. A log is not told: it keeps only candidates that it
+    /// alone enqueued.
     func tellWaits(until due: ContinuousClock.Instant) {
         for tell in whenSettled { tell(.waits(until: due)) }
     }

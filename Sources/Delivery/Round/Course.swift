@@ -5,50 +5,50 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// One candidate on its way through a round: answer in, command out. Without I/O and without a clock.
+/// The state machine of one candidate in a round: answer in, command out. It has no I/O and no clock.
 ///
-/// It is read, then decided, then carried out in stages, then written. Each step has answers of its own; each answer leads
-/// to the next step, to the end of the candidate, or out of the round.
+/// A candidate is read, decided, carried out in stages, and written. Each step has its own type of answer. An answer
+/// leads to the next step, to the end of the candidate, or out of the round.
 package struct Course: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     package private(set) var candidate: Candidate
-    /// What the state knows of the document.
+    /// What the state knows about the document.
     var known = Known()
     /// Nil before the decision, and once the write of the document is prepared.
     private(set) var plan: Plan?
-    /// What the decision leaves in the state.
+    /// What the state must record about the decision.
     private(set) var result: PlanResult
     /// Whether it has left the round.
     private(set) var isOver = false
 
-    /// - Parameter result: Nothing, before the decision.
+    /// - Parameter result: Empty before the decision.
     init(_ candidate: Candidate, result: PlanResult = PlanResult()) {
         self.candidate = candidate
         self.result = result
     }
 
-    /// What is to be done about the candidate.
+    /// What the round must do with the candidate.
     enum Command: Sendable {
-        /// It goes on to the next step.
+        /// Continue with the next step.
         case goOn
-        /// It is decided again in the next round. Its document is read before, unless it is in memory.
+        /// Decide it again in the next round. Its document is read first, unless it is in memory.
         case again
-        /// It is decided again then, as it is then.
+        /// Decide it again at this time, with its content at that time.
         case wait(until: Instant)
         case end(Ending)
-        /// The run ends, and leaves it as it is.
+        /// Leave it unfinished, because the run ends.
         case abandon
     }
 
-    /// Notes that the candidate leaves the round, unless it goes on.
+    /// Notes that the candidate leaves the round, unless it continues.
     private mutating func obey(_ command: Command) -> Command {
         if case .goOn = command { return command }
         isOver = true
         return command
     }
 
-    /// Leaves the candidate to the next round, as it is.
+    /// Leaves the candidate unchanged to the next round.
     mutating func leave() -> Command { obey(.again) }
 
     /// A candidate with a decision, as a stage sees it.
@@ -62,17 +62,17 @@ package struct Course: Sendable {
     }
 }
 
-/// What the state knows of a candidate's document.
+/// What the state knows about a candidate's document.
 struct Known: Sendable {
-    /// The writes to which earlier decisions led.
+    /// The writes of earlier decisions.
     var earlierWrites = EarlierWrites()
-    /// The times of its rules with `at:`; nil if they were not asked for.
+    /// The times of its rules with `at:`; nil if they were not read.
     var earlierTimes: [RuleTime]?
-    /// The rules that led to the document; nil if they make no difference.
+    /// The rules that led to the document; nil if they are not needed.
     var chain: RuleChain?
 }
 
-/// What a stage sees of a candidate.
+/// The part of a candidate that a stage uses.
 struct StagedPlan: Sendable {
     let candidate: Candidate
     let known: Known
@@ -84,12 +84,12 @@ struct StagedPlan: Sendable {
 // MARK: - Reading
 
 extension Course {
-    /// What was read of a document.
+    /// The result of reading a document.
     enum Found: Sendable {
         case document(RevisionID, [UInt8])
-        /// The tombstone that the candidate has is the newest; nil: its members can't be read.
+        /// The candidate's tombstone is the current revision; nil: its members can't be read.
         case tombstone([UInt8]?)
-        /// There is nothing left to write to, to wait for, or to count. `contributed`: that it adds nothing.
+        /// The document is gone. `contributed`: that it no longer adds to totals.
         case gone(ContributedAmounts?)
         case unreadable(reason: String)
         /// It has several leaves.
@@ -101,7 +101,7 @@ extension Course {
     mutating func take(_ found: Found) -> Command {
         switch found {
         case .document(let revision, let document):
-            // Earlier conflicts are explained by the new revision.
+            // The new revision explains earlier conflicts.
             if revision != candidate.content.revision { candidate.history.unexplainedConflicts = 0 }
             candidate.content.set(revision, document)
             return .goOn
@@ -109,8 +109,8 @@ extension Course {
             candidate.setTombstone(members)
             return .goOn
         case .gone(let contributed):
-            // The feed brings its tombstone, or has brought it. Dead letters may be those of the tombstone, about which
-            // this says nothing.
+            // The feed returns its tombstone, or has done so. Its dead letters may be about the tombstone, and so are
+            // not resolved here.
             if !candidate.reason.isRetry { candidate.content.highestDeadLetterNumber = 0 }
             result.contributed = contributed
             if candidate.reason.countsOnly { return obey(.end(.passedOver)) }
@@ -132,26 +132,26 @@ extension Course {
 // MARK: - Deciding
 
 extension Course {
-    /// What became of the decision.
+    /// The result of the decision.
     enum Decided: Sendable {
         /// This rule set wrote the revision after a completed decision.
         case ownRevision
         case plan(Plan, PlanResult)
-        /// Only its counts were asked for. `failure`: why they are not known, if a dead letter must say so.
+        /// Only its counts were requested. `failure`: a dead letter if they can't be computed.
         case counted(failure: DeadLetter?)
-        /// The document is not what it should be.
+        /// The document can't be decided.
         case impossible(reason: String)
         /// It must not be carried out.
         case refused(DeadLetter)
-        /// Its programs are slow: it is decided without others.
+        /// Its programs are slow: decide it alone.
         case slow
         /// No process can be started for its programs.
         case noProcess
-        /// What it needs is not there yet. `lastRule`: the last one that fired.
+        /// Something that it needs is not available yet. `lastRule`: the last one that fired.
         case waits(until: Instant, lastRule: String?)
-        /// Nothing is to be done: the run has changed as much as it may, or a dry run has shown the document already.
+        /// Nothing to do: the run has reached its limit of changes, or a dry run has shown the document already.
         case passedOver
-        /// The run ends: it has as many dead letters as it may.
+        /// The run ends: it has reached its limit of dead letters.
         case abandoned
     }
 
@@ -187,26 +187,26 @@ extension Course {
 // MARK: - Stages
 
 extension Course {
-    /// What became of what a decision wants of a stage.
+    /// The result of a stage for one candidate.
     enum StageAnswer: Sendable {
-        /// All of it is done. `hasEffect`: whether there was anything to do.
+        /// All is done. `hasEffect`: whether there was anything to do.
         case done(hasEffect: Bool)
-        /// A document that it depends on has changed: it is decided again.
+        /// A document that the decision depends on has changed: decide again.
         case outdated
-        /// It is impossible. `rule`: the one that wants it; nil: the last one that fired.
+        /// The effect is impossible. `rule`: the rule that requested it; nil: the last one that fired.
         case impossible(rule: String?, reason: String)
-        /// The change is decided again then.
+        /// Decide again at this time.
         case waits(until: Instant)
-        /// Receivers have answered with something to write. `cause`: the rules that led to that.
+        /// The answers of receivers must be written. `cause`: the rules that led to them.
         case answered(DecisionReport, cause: RuleChain)
-        /// Its leaves are one now.
+        /// Its conflict is resolved: one leaf is left.
         case resolved
-        /// It was not in conflict, or the rule that can't resolve it is skipped: it is decided by the other rules.
+        /// It was not in conflict, or the rule that can't resolve it is skipped: decide it by the other rules.
         case notResolved(SkippedRule?)
     }
 
-    /// How many consecutive decisions may be outdated at once because the document keeps changing. After that, a change
-    /// from the feed is carried out anyway, since the feed will bring its successor. Others are postponed.
+    /// How many consecutive decisions may be outdated because the document keeps changing. After that, a change from
+    /// the feed is carried out anyway, since the feed will return the next one. Other candidates are postponed.
     static let outdatedBeforeInsisting = 5
 
     mutating func take(_ answer: StageAnswer, now: Instant) -> Command {
@@ -241,16 +241,17 @@ extension Course {
         obey(.end(plan?.hasEffect == true ? .tookEffect : .unchanged))
     }
 
-    /// A dry run has shown what it would do.
+    /// Ends the candidate after a dry run has shown it.
     mutating func endShown() -> Command { obey(.end(.shown)) }
 }
 
 // MARK: - Writing
 
 extension Course {
-    /// The write of the document itself. Frees what was read and decided: after a refusal the document is read again.
+    /// The write of the document itself. Frees the content and the decision: after a refusal the document is read
+    /// again.
     ///
-    /// - Parameter keepsContent: Whether ``OwnWriteRequest/before`` is wanted.
+    /// - Parameter keepsContent: Whether ``OwnWriteRequest/before`` is needed.
     mutating func makeWrite(keepsContent: Bool) -> OwnWriteRequest? {
         guard let plan else { return nil }
         let before = keepsContent ? try? JSONText(candidate.content.document).withoutVersion() : nil
@@ -263,9 +264,9 @@ extension Course {
 
     /// Takes the answer to the write.
     ///
-    /// A conflict is no reason to give up: a document that others write often is decided with its current content. But
-    /// after `attemptLimit` conflicts without another revision it is dead-lettered. The same goes for as many writes on
-    /// which the gateway failed, however many conflicts came between them.
+    /// A conflict is no reason to give up: a document that other clients write often is decided with its current
+    /// content. But it is dead-lettered after `attemptLimit` conflicts without another revision, or after as many
+    /// writes on which the gateway failed, whatever conflicts came in between.
     mutating func take(_ outcome: BulkOutcome, attemptLimit: Int, now: Instant) -> Command {
         candidate.history.note(outcome)
         switch outcome {
@@ -287,10 +288,10 @@ extension Course {
         }
     }
 
-    /// There is or may be another revision, or the gateway could not say. A document that others write all the time is
-    /// left alone for a while.
+    /// Decides again because there is or may be another revision. A document that other clients write constantly is
+    /// postponed.
     private mutating func decideAgain(after outcome: BulkOutcome, _ now: Instant) -> Command {
-        // A tombstone that the gateway left undecided is written again unchanged.
+        // A tombstone is written again unchanged if the gateway did not answer.
         if outcome == .conflict || !candidate.content.isDeleted { candidate.content.drop() }
         return obey(candidate.history.isContested ? .wait(until: now + AttemptLimits.contestedWait) : .again)
     }
@@ -299,6 +300,6 @@ extension Course {
 /// The write of a changed document.
 struct OwnWriteRequest: Sendable {
     let document: BulkDocument
-    /// The document as the rules found it; nil unless it is wanted for those who watch the run.
+    /// The document before the rules were applied; nil unless an observer of the run needs it.
     let before: JSONText?
 }

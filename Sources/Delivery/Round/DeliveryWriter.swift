@@ -1,8 +1,7 @@
 internal import DocumentFlow
 internal import Locking
 
-/// Takes candidates from the queue, and brings them to their end: a round for each batch. One of several that share a
-/// queue.
+/// Takes batches of candidates from the queue, and processes each in a round. Several writers share a queue.
 struct DeliveryWriter: Sendable {
     let context: RoundContext
     /// The number of this writer, from 0.
@@ -10,8 +9,8 @@ struct DeliveryWriter: Sendable {
 
     /// Works until the queue is finished and empty.
     ///
-    /// Cancelling aborts the request under way: a later run sees its documents again. The same goes for candidates that
-    /// wait for a retry when the run is to stop.
+    /// Cancelling aborts the request under way: a later run processes its documents. The same applies to candidates
+    /// that wait for a retry when the run stops.
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func run() async throws {
@@ -43,11 +42,11 @@ struct DeliveryWriter: Sendable {
         }
     }
 
-    /// Divides candidates into rounds. Those whose programs are slow are decided one at a time after the others, which
-    /// need not wait for them. Those that must be read come after those that need not be, since a writer waits for memory
+    /// Divides candidates into rounds. Candidates with slow programs are decided one at a time after the others, which
+    /// need not wait for them. Candidates that must be read come after those in memory, since a writer waits for memory
     /// only while it holds none.
     ///
-    /// - Returns: Those of a later round.
+    /// - Returns: The candidates of later rounds.
     private func takeLater(from open: inout [Candidate]) -> [Candidate] {
         let slow = open.filter(\.history.isSlow)
         var later: [Candidate] = []
@@ -62,7 +61,7 @@ struct DeliveryWriter: Sendable {
         return later + unread
     }
 
-    /// Hands candidates over that wait for receivers. Returns when they are settled, or soon.
+    /// Passes on candidates that wait for receivers. Returns when they are settled, or soon.
     private func hand(
         _ courses: [Course], _ reading: MemoryBudget.Reading?, to beside: AsyncStream<WebhookBatch>.Continuation
     ) async throws {

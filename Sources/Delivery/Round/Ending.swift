@@ -3,24 +3,24 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Rules
 
-/// What became of a candidate.
+/// The result of a candidate.
 enum Ending: Sendable {
     /// The document itself was written.
     case wrote(RevisionID)
-    /// Other documents were written, or something was sent.
+    /// Other documents were written, or an event was sent.
     case tookEffect
-    /// Its conflict was resolved. The leaf that is left is decided next.
+    /// Its conflict was resolved. The remaining leaf is decided next.
     case resolved
-    /// It is as the rules want it.
+    /// The document needed no change.
     case unchanged
-    /// A dry run has shown what would be done.
+    /// A dry run has shown the effects.
     case shown
-    /// Nothing was to be done: an own revision, a document that was only to be counted, or one beyond the limit of changes.
+    /// Nothing to do: an own revision, a document that only had to be counted, or one beyond the limit of changes.
     case passedOver
     case deadLettered(DeadLetter)
 }
 
-/// Candidates that are over, and what is to be recorded about them.
+/// Candidates that are over, and what must be recorded about them.
 struct Endings: Sendable {
     struct Ended: Sendable {
         let candidate: Candidate
@@ -29,7 +29,7 @@ struct Endings: Sendable {
         let ending: Ending
     }
 
-    /// Their decision was carried out, or there was nothing to do.
+    /// Candidates whose decision was carried out or had no effects.
     private(set) var decided: [Ended] = []
     private(set) var passedOver: [Ended] = []
     private(set) var deadLettered: [(ended: Ended, deadLetter: DeadLetter)] = []
@@ -76,13 +76,13 @@ struct Endings: Sendable {
         decided.map(\.candidate) + passedOver.map(\.candidate) + deadLettered.map(\.ended.candidate)
     }
 
-    /// Whether some must be recorded before anything else is written: they are dead letters, or their effects are outside
-    /// the gateway.
+    /// Whether some must be recorded before anything else is written, because they are dead letters or had effects
+    /// outside the gateway.
     var mustBeRecordedFirst: Bool {
         !deadLettered.isEmpty || decided.contains { if case .tookEffect = $0.ending { true } else { false } }
     }
 
-    /// Removes all but the first `count` dead-lettered candidates; the others are as if the run had not seen them.
+    /// Removes all but the first `count` dead-lettered candidates, as if the run had not seen the others.
     mutating func keepDeadLetters(_ count: Int) { deadLettered.removeLast(max(0, deadLettered.count - count)) }
 }
 
@@ -101,20 +101,20 @@ extension Endings {
         return (decided + passedOver).flatMap(\.candidate.reason.deadLetters).filter { !replaced.contains($0) }
     }
 
-    /// The changed documents themselves that were written.
+    /// The changed documents that were written themselves.
     var writtenDocuments: [DocumentID] { writes.map(\.ended.candidate.id) }
 
     var writes: [(ended: Ended, revision: RevisionID)] {
         decided.compactMap { ended in if case .wrote(let revision) = ended.ending { (ended, revision) } else { nil } }
     }
 
-    /// What the state is to remember of these writes, and of the decisions that had other effects.
+    /// What the state must record about these writes, and about decisions that had other effects.
     var ownWrites: [OwnWrite] {
         decided.compactMap { ended in
             let (id, content) = (ended.candidate.id, ended.result.fingerprint)
             switch ended.ending {
             case .wrote(let revision):
-                // With a receiver's answer in it, the revision is decided like any other.
+                // A revision that contains a receiver's answer is decided like any other.
                 return OwnWrite(id: id, revision: ended.result.cause == nil ? revision : nil, content: content)
             case .tookEffect, .resolved: return content.map { OwnWrite(id: id, revision: nil, content: $0) }
             case .unchanged, .shown, .passedOver, .deadLettered: return nil
@@ -122,8 +122,8 @@ extension Endings {
         }
     }
 
-    /// Revisions with the answers of receivers in them, and the rules that led to them; then own revisions of documents to
-    /// which rules led.
+    /// Revisions that contain receivers' answers, with the rules that led to them; then own revisions of documents that
+    /// other rules had written.
     var caused: [Ledger.CausedRevision] {
         func caused(_ chain: (PlanResult) -> RuleChain?) -> [Ledger.CausedRevision] {
             writes.compactMap { ended, revision in
@@ -135,7 +135,7 @@ extension Endings {
         return caused(\.cause) + caused { $0.cause == nil ? $0.keptChain : nil }
     }
 
-    /// Documents that are a change for the rules again: with answers of receivers in them, or with one leaf now.
+    /// Documents that the rules must decide again, because they contain receivers' answers or were in conflict.
     var changedAgain: [DocumentID] {
         decided.compactMap { ended in
             switch ended.ending {

@@ -2,12 +2,12 @@ internal import BotState
 internal import DocumentFlow
 internal import Rules
 
-/// A decision about a candidate, to be carried out.
+/// A decision about a candidate that must be carried out.
 struct Plan: Sendable {
     var report: DecisionReport
     /// Why it must not be carried out.
     var refusal: DeadLetter?
-    /// Why no related document may be changed; nil if they may.
+    /// Why related documents may not be changed; nil if they may.
     var refusalOfRelated: String?
     /// Whether anything was written or sent for it so far.
     var hasEffect = false
@@ -22,29 +22,29 @@ struct Plan: Sendable {
     /// Whether there may be anything to write.
     var isEffective: Bool { decision.isChanged || reachesFurther }
 
-    /// Whether there may be anything to do beside the write of the changed document.
+    /// Whether there may be effects besides the write of the changed document.
     var reachesFurther: Bool { !decision.effects.isEmpty }
 
     var sendsWebhooks: Bool { decision.outside.contains { $0.webhook != nil } }
 }
 
-/// What a decision leaves in the state once it is carried out.
+/// What the state must record once a decision is carried out.
 struct PlanResult: Sendable {
     /// The names of the rules that fired.
     var rules: [String] = []
-    /// Rules that failed and were skipped. Their dead letters are saved once the effects of the other rules are written.
+    /// Rules that failed and were skipped. Their dead letters are saved once the other rules' effects are written.
     var skippedRules: [SkippedRule] = []
     /// Whether the document becomes a tombstone.
     var isDeletion = false
-    /// The content that led to its write. Nil if its writes are not counted.
+    /// The content that led to its write. Nil if such writes are not counted.
     var fingerprint: ContentFingerprint?
-    /// The times of its rules with `at:`; nil if nothing is known of them.
+    /// The times of its rules with `at:`; nil if they are unknown.
     var times: [RuleTime]?
-    /// The rules whose receivers' answers are in the write; nil if there are none. Then the new revision is a change that
-    /// rules must see.
+    /// The rules whose receivers' answers are in the write; nil if there are none. With such answers, the rules must
+    /// decide the new revision.
     var cause: RuleChain?
-    /// The rules that led to the revision that is replaced. Nil if they are not needed. The new one has the same.
+    /// The rules that led to the replaced revision, which the new revision inherits. Nil if they are not needed.
     var keptChain: RuleChain?
-    /// What the document adds to totals; nil: nothing is known of that.
+    /// The document's contributions to totals; nil: unknown.
     var contributed: ContributedAmounts?
 }

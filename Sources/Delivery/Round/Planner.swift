@@ -6,24 +6,24 @@ internal import LosslessJSON
 internal import Outside
 internal import Rules
 
-/// Applies the rules to candidates. Without I/O, but for what the rules ask of jq and download.
+/// Applies the rules to candidates. Without I/O, except for jq programs and downloads.
 struct Planner {
     let ruleSet: RuleSet
     let decider: Decider
     var downloads: Downloads?
-    /// Nil: attachments whose digests can't tell are taken for different ones.
+    /// Nil: attachments count as different if their digests can't be compared.
     var stored: StoredAttachmentReader?
     let interruptions: InterruptedDecisions
-    /// Records which document is being decided, in case the process dies over it.
+    /// Records which document is being decided, in case it crashes the process.
     let note: DecisionNote
-    /// Whether to count how often a content leads to a write.
+    /// Whether to count how many times a content leads to a write.
     let countsEffects: Bool
     /// Seconds since 1970.
     let now: @Sendable () -> Int
 
     /// Decides candidates whose documents are in memory.
     ///
-    /// - Returns: What became of each, in order.
+    /// - Returns: The result of each, in order.
     func plan(_ courses: [Course]) async -> [Course.Decided] {
         var answers: [Course.Decided?] = []
         var decidable: [Int] = []
@@ -62,8 +62,8 @@ struct Planner {
         note.begin(candidate.id, content.revision)
         let text: JSONText
         do { text = try JSONText(content.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }
-        // The write goes to the document's `_id`: a different one, or none, would create a document that no rule asked
-        // for.
+        // The write goes to the document's `_id`: a different one, or none, would create a document that no rule
+        // requested.
         guard text.root["_id"]?.isString(candidate.id.text) == true else {
             throw Undecidable(
                 reason:

@@ -4,7 +4,8 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// What a dry run would have `put` so far, so that later documents are decided as if it had been written.
+/// The documents that a dry run would have `put` so far, so that later documents are decided as if these had been
+/// written.
 struct PreviewedPuts {
     /// A `put` that would write its document.
     struct Put {
@@ -12,27 +13,27 @@ struct PreviewedPuts {
         let document: JSONText
     }
 
-    /// Bytes of documents that are remembered. Beyond that, a document that is `put` twice may be counted twice.
+    /// How many bytes of documents are remembered. Beyond that, a document that is `put` twice may be counted twice.
     private static let byteLimit = 8 << 20
 
     private var documents: [DocumentPlace: JSONText] = [:]
     /// The rules that led to these documents.
     var chains: [DocumentPlace: RuleChain] = [:]
     private var bytes = 0
-    /// Documents of the followed keyspace that were submitted as they would be after the `put`.
+    /// Documents of the followed keyspace that were submitted with their content after the `put`.
     private(set) var released: Set<DocumentID> = []
 
-    /// A document as it would be now.
+    /// A document with the previewed changes.
     ///
-    /// - Parameter lookup: As the gateway has it.
+    /// - Parameter lookup: The document on the gateway.
     func current(_ place: DocumentPlace, _ lookup: DocumentLookup?) -> DocumentLookup {
         documents[place].map { .found(RevisionID(""), $0) } ?? lookup ?? .missing
     }
 
-    /// Those of one decision's orders that would write something, one on top of the other.
+    /// The orders of one decision that would write something, applied in sequence.
     ///
-    /// - Parameter lookups: The documents as the gateway has them.
-    /// - Throws: Why one of them is impossible: then none is shown, and the change would become a dead letter.
+    /// - Parameter lookups: The documents on the gateway.
+    /// - Throws: Why an order is impossible: then none is shown, and the change would become a dead letter.
     func puts(
         for orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup]
     ) throws(PlanFailure) -> [Put] {

@@ -2,7 +2,7 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Revisions
 
-// Documents with conflicting leaf revisions: their leaves are read before anything is decided.
+// Documents with conflicting leaf revisions: their leaves are read before the decision.
 extension Round {
     /// Reads the other leaves of candidates that may have some.
     mutating func readConflicts() async throws {
@@ -27,8 +27,8 @@ extension Round {
         dropOver()
     }
 
-    /// Leaves candidates to the next round whose leaves would be too much at once: all are held in memory, and each is
-    /// taken to be as large as the winner.
+    /// Leaves candidates to the next round if their leaves would need too much memory at once. Each leaf is assumed to
+    /// be as large as the winner.
     private mutating func leaveLargeConflicts() {
         var bytes = 0
         for index in courses.indices where courses[index].candidate.mayBeInConflict {

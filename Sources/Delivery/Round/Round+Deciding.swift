@@ -5,20 +5,20 @@ internal import GatewayClient
 internal import Outside
 internal import Rules
 
-// The decision about each candidate, and what the state must be asked before and after it.
+// The decision about each candidate, and the reads of the state before and after it.
 extension Round {
-    /// For how many seconds a pass over documents skips revisions that a pass has written: as long as a pass may take,
-    /// or the rest of a killed one.
+    /// For how many seconds a pass over all documents skips revisions that a pass has written: the longest time of a
+    /// pass, or of the rest of a killed pass.
     private static let passSpan = 3600
 
-    /// Decides the candidates. Those that can't be decided now, or only later, leave the round.
+    /// Decides the candidates. Candidates that can't be decided now leave the round.
     mutating func decide(_ planner: Planner) async throws {
         try await passOverOwnRevisions()
         try await readTimes()
         let beganAt = ContinuousClock.now
         let answers = await planner.plan(courses)
         context.settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
-        // A program that the shutdown stopped is not an error of the document.
+        // A program that was stopped by the shutdown is not an error of the document.
         try Task.checkCancellation()
         for (index, answer) in zip(courses.indices, answers) {
             if case .noProcess = answer { undecided += 1 }
@@ -31,15 +31,15 @@ extension Round {
         try context.rules.stored.check()
     }
 
-    /// Passes over revisions that this rule set wrote after a completed decision, also after a restart. The others get
-    /// what is known of earlier writes.
+    /// Skips revisions that this rule set wrote after a completed decision, also after a restart. Sets what is known
+    /// about earlier writes of the others.
     private mutating func passOverOwnRevisions() async throws {
         let now = Timestamp.secondsNow
         let earlier = try await context.state.ledger.earlierWrites(
             of: courses.map { ($0.candidate.id, $0.candidate.content.revision ?? RevisionID("")) },
             since: context.mode.guards.map { now - $0.window } ?? .max)
         guard earlier.contains(where: { !$0.writes.isEmpty }) else { return }
-        // A later pass looks again at what an earlier one wrote: time has passed.
+        // A later pass decides revisions of earlier passes again, because time has passed.
         let times: ClosedRange<Int>
         switch context.mode.scope {
         case .changes: times = 0...Int.max
@@ -47,7 +47,7 @@ extension Round {
         }
         for (index, earlierWrites) in zip(courses.indices, earlier) {
             let candidate = courses[index].candidate
-            // Another leaf may have come beside it.
+            // There may be another leaf by now.
             if !candidate.reason.isRetry, !candidate.reason.isTimer, candidate.content.conflict == nil,
                 earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
             {
@@ -69,8 +69,8 @@ extension Round {
 
     // MARK: - Counts
 
-    /// Notes on each candidate what it adds to totals, and refuses plans that would continue too long a chain of rules.
-    /// Asks the state, once per batch, which rules led to the documents that add anything.
+    /// Notes each candidate's contributions to totals, and refuses plans whose rule chain would become too long. Reads
+    /// from the state, once per batch, which rules led to the documents with contributions.
     private mutating func noteContributions() async throws {
         guard let counts = context.state.counts, !counts.asksForRecounts else { return }
         let adding = courses.filter { course in
@@ -79,7 +79,7 @@ extension Round {
         var chains = try await context.chains(of: adding.map(\.candidate)).makeIterator()
         let names = context.rules.set.names
         for index in courses.indices {
-            // A document in conflict adds what it did, until it is resolved.
+            // A document in conflict keeps its contributions until it is resolved.
             guard let decision = courses[index].plan?.decision, decision.resolution == nil else { continue }
             var contributed = counts.contributed(decision.contributions)
             var refusal: DeadLetter?
@@ -91,15 +91,15 @@ extension Round {
                 }
             }
             courses[index].edit { plan, result, _ in
-                // What it added before stays: taking it back would be the next step of the chain.
+                // Its earlier contribution stays: removing it would be the next step of the chain.
                 result.contributed = refusal == nil ? contributed : nil
                 plan.refusal = refusal
             }
         }
     }
 
-    /// Ends documents that were only to be counted. One that can't be counted adds nothing. If it came from a pass, it
-    /// becomes a dead letter; if it was dead-lettered before, that is known.
+    /// Ends documents that only had to be counted. A document that can't be counted adds nothing. If it came from a
+    /// pass, it becomes a dead letter; otherwise it has one already.
     private mutating func endCounted() {
         for index in courses.indices where courses[index].candidate.reason.countsOnly {
             let candidate = courses[index].candidate
@@ -138,11 +138,11 @@ extension Round {
         }
     }
 
-    /// Counts the dead letters of skipped rules. Abandons candidates whose dead letters would exceed the error limit: the
-    /// run ends.
+    /// Counts the dead letters of skipped rules. Abandons candidates whose dead letters would exceed the error limit,
+    /// which ends the run.
     mutating func admitSkippedRules(of places: [Int]) async {
         for index in places where !courses[index].result.skippedRules.isEmpty {
-            // A refused plan has one dead letter, whatever was skipped.
+            // A refused plan has one dead letter, even if rules were skipped.
             guard courses[index].plan?.refusal == nil else { continue }
             let deadLetters =
                 courses[index].result.skippedRules.count - courses[index].candidate.history.countedSkips

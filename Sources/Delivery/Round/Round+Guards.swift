@@ -4,11 +4,12 @@ internal import Encodings
 internal import GatewayClient
 internal import Rules
 
-// Refuses effects: of failed decisions, of writes that are always undone, of a chain with too many
-// rules, and what comes after the last document that may be changed. A dry run and a run refuse the same.
+// Refuses effects of failed decisions, of writes that are always undone, of rule chains that are too long, and of
+// documents beyond the limit of changes. A dry run refuses the same effects as a run.
 extension Round {
-    /// Asks the state, once per batch, which rules led to the documents whose decisions reach further than these. If
-    /// rules write other documents, also for those that are only written themselves: their new revisions keep the chain.
+    /// Reads from the state, once per batch, which rules led to the documents whose decisions have effects on other
+    /// documents. If any rule writes other documents, also reads this for documents that are only written themselves,
+    /// because their new revisions keep the chain.
     mutating func noteChains() async throws {
         let mayPut = context.rules.set.mayPut
         let asked = courses.indices.filter { index in
@@ -32,7 +33,7 @@ extension Round {
         var refusals = context.longChains(staged)
         refusals.merge(undoneEffects()) { _, undone in undone }
         guard !refusals.isEmpty else { return }
-        // Those that would write nothing have nothing to do anyway.
+        // Decisions without writes need no check.
         let places = refusals.keys.sorted()
         let wanted = try await tools.put.wanted(places.map { staged[$0] }, after: tools.previewed)
         for (position, index) in places.enumerated() where courses[index].plan?.refusal == nil {
@@ -42,7 +43,7 @@ extension Round {
             {
                 refusals[index].map { refuse(index, $0) }
             } else {
-                // Only if one of them would change.
+                // Only if a related document would change.
                 courses[index].edit { plan, _, _ in plan.refusalOfRelated = refusals[index]?.reason }
             }
         }
@@ -52,7 +53,7 @@ extension Round {
         courses[index].edit { plan, _, _ in plan.refusal = deadLetter }
     }
 
-    /// Decisions whose content has led to a write too often, because another client always undoes it.
+    /// Decisions whose content has led to a write too many times, because another client always undoes it.
     private func undoneEffects() -> [Int: DeadLetter] {
         guard let limits = context.mode.guards else { return [:] }
         let now = Timestamp.secondsNow
@@ -65,7 +66,7 @@ extension Round {
         return refusals
     }
 
-    /// Dead-letters what must not be carried out.
+    /// Dead-letters refused decisions.
     mutating func endRefused() {
         for index in courses.indices {
             guard let refusal = courses[index].plan?.refusal else { continue }
@@ -76,8 +77,8 @@ extension Round {
 
     // MARK: - A limit of changes
 
-    /// If the number of changes is limited, leaves out the documents beyond it. A second attempt at the
-    /// same document is free.
+    /// If the number of changes is limited, skips the documents beyond the limit. A second attempt at the same document
+    /// does not count.
     mutating func limitChanges(_ tools: inout RoundTools) async throws {
         guard context.settings.changeLimit != nil else { return }
         try await endIdle(&tools)
@@ -97,7 +98,8 @@ extension Round {
         dropOver()
     }
 
-    /// Ends decisions that want nothing but other documents which need no change. They are not counted as matches.
+    /// Ends decisions that concern only other documents, if none of these needs a change. They are not counted as
+    /// matches.
     private mutating func endIdle(_ tools: inout RoundTools) async throws {
         let staged = courses.compactMap(\.staged)
         let wanted = try await tools.put.wanted(staged, after: tools.previewed)
@@ -126,8 +128,7 @@ extension RoundContext {
         }
     }
 
-    /// Decisions whose rules would continue too long a chain of `put`s, or of answers that are written, with the dead
-    /// letters to which that leads.
+    /// The dead letters of decisions that would make a chain of `put`s or of written answers too long.
     fileprivate func longChains(_ plans: [StagedPlan]) -> [Int: DeadLetter] {
         let names = rules.set.names
         var refusals: [Int: DeadLetter] = [:]
@@ -156,7 +157,7 @@ package actor ChangeAllowance {
     /// Never true without a limit.
     package var isExhausted: Bool { left == 0 }
 
-    /// Takes up to `count` of what is left, and returns how many.
+    /// Takes up to `count` of the remaining changes, and returns how many.
     func take(_ count: Int) -> Int {
         guard let available = left else { return count }
         let taken = min(available, count)

@@ -4,7 +4,7 @@ internal import GatewayClient
 internal import LosslessJSON
 package import Rules
 
-/// Receives what a dry run would do.
+/// Receives the effects that a run would have.
 package struct Preview: Sendable {
     /// Called for each document that would change or whose rules fail, one at a time and in order.
     let show: @Sendable (DecisionReport) async throws -> Void
@@ -16,13 +16,13 @@ package struct Preview: Sendable {
 
 // A dry run decides everything and writes nothing.
 extension Round {
-    /// Shows what would be done, in the order of the candidates, and ends them. What would have been `put`, and on which
-    /// rules may fire, is decided in the next round.
+    /// Shows the effects in the order of the candidates, and ends the candidates. Documents that would have been `put`,
+    /// and on which rules may fire, are decided in the next round.
     mutating func show(to preview: Preview, _ tools: inout RoundTools) async throws {
         let staged = courses.compactMap(\.staged)
         let puts = context.puts(of: staged)
         let lookups = try await tools.put.targets.lookUp(puts)
-        /// A batch writes each document once, whatever it wants of it.
+        /// A batch writes each document at most once.
         var places: Set<DocumentPlace> = []
         for index in courses.indices {
             let wanted = puts.orders.filter { $0.plan == index }
@@ -42,7 +42,7 @@ extension Round {
         try await record()
     }
 
-    /// Lets later documents see what would be `put`, and decides that next, as it would be then.
+    /// Makes documents that would be `put` visible to later decisions, and decides them next with their new content.
     private mutating func release(
         _ puts: [PreviewedPuts.Put], _ lookups: [DocumentPlace: DocumentLookup], _ tools: inout RoundTools
     ) async throws {
@@ -66,9 +66,9 @@ extension Round {
         }
     }
 
-    /// What a decision would do.
+    /// The effects that a decision would have.
     private struct Finding {
-        /// As the rules leave it.
+        /// The document after the rules.
         let document: JSONText
         let puts: [PreviewedPuts.Put]
         let related: [RelatedSearchResult]
@@ -86,7 +86,7 @@ extension Round {
         }
     }
 
-    /// - Returns: Nil if there is nothing to show: then the candidate has come to its end.
+    /// - Returns: Nil if there is nothing to show: then the candidate is over.
     private mutating func survey(
         _ staged: StagedPlan, _ index: Int, _ orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup],
         _ preview: Preview, _ tools: inout RoundTools
@@ -95,13 +95,13 @@ extension Round {
         if tools.previewed.released.contains(staged.candidate.id), staged.candidate.content.chain == nil,
             staged.plan.needsAction || !decision.contributions.isEmpty
         {
-            // Already decided, as it would be after the `put`.
+            // Already decided with its content after the `put`.
             follow(courses[index].take(.passedOver), of: index)
             return nil
         }
         if let refusal = staged.plan.refusal {
             follow(courses[index].take(.refused(refusal)), of: index)
-            // Only then does the report tell why nothing is done.
+            // Otherwise the report would not say why nothing is done.
             if decision.error != nil { try await preview.show(staged.plan.report) }
             return nil
         }

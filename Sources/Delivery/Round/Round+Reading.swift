@@ -2,8 +2,8 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
-// Candidates whose documents must be read: the feed did not bring them, or they may have changed since. Their sizes are
-// unknown, so they are read in portions, as far as the memory budget has room.
+// Candidates whose documents must be read, because the feed did not include them or because they may have changed
+// since. Their sizes are unknown, so they are read in portions, as the memory budget allows.
 
 extension RoundContext {
     func mustBeRead(_ candidate: Candidate) -> Bool {
@@ -14,8 +14,8 @@ extension RoundContext {
 }
 
 extension Round {
-    /// Reads the candidates' documents as they are now, unless they are in memory. Changes that arrived for them
-    /// meanwhile are merged in. Those for which there is no room are put back into the queue.
+    /// Reads the candidates' current documents, unless they are in memory. Changes that arrived for them meanwhile are
+    /// merged in. Candidates for which there is no room are put back into the queue.
     ///
     /// - Parameter open: Emptied.
     mutating func read(_ open: inout [Candidate], _ sender: inout BulkSender) async throws {
@@ -45,7 +45,7 @@ extension Round {
         if !left.isEmpty { await context.flow.queue.putBackFirst(left) }
     }
 
-    /// Reads one portion of the candidates that are left.
+    /// Reads one portion of the remaining candidates.
     private mutating func read(
         _ portion: MemoryBudget.Portion, of left: inout ArraySlice<Candidate>, _ sender: inout BulkSender
     ) async throws {
@@ -76,9 +76,9 @@ extension Round {
         if !course.isOver { courses.append(course) }
     }
 
-    /// What the lookups say of a candidate's document.
+    /// The read result for a candidate's document.
     ///
-    /// - Parameter tombstone: As it was read; nil if it was not.
+    /// - Parameter tombstone: The tombstone that was read; nil if none was.
     private func found(_ lookup: DocumentLookup, _ tombstone: DocumentLookup?, for candidate: Candidate) -> Course.Found
     {
         guard candidate.isConfirmed(by: lookup) else {
@@ -91,13 +91,13 @@ extension Round {
         return switch tombstone {
         case .refused(let reason)?: .unreadable(reason: "can't be read again: \(reason)")
         case .found(_, let text)? where text.root["_deleted"]?.bool == true: .tombstone(text.bytes)
-        // A gateway may have dropped the content, or not show it to this user.
+        // A gateway may have dropped the content, or may hide it from this user.
         default: .tombstone(nil)
         }
     }
 
-    /// Drops the documents that are read anew, and gives back the memory. Tombstones stay: they may not be read anew. They
-    /// are booked once more with what was read.
+    /// Drops the documents that are read again, and returns their memory. Tombstones are kept, because they may not be
+    /// readable again. Their memory is counted again together with the documents that are read.
     private func emptied(_ candidates: ArraySlice<Candidate>) async -> [Candidate] {
         var freed = 0
         let emptied = candidates.map { candidate in

@@ -7,7 +7,7 @@ internal import Rules
 
 // The write of the changed documents themselves.
 extension Round {
-    /// Writes the documents, and ends the courses that are left, as the answers arrive.
+    /// Writes the documents, and ends the remaining candidates as the answers arrive.
     mutating func write(_ sender: inout BulkSender) async throws {
         let keepsContent = context.settings.observer?.wantsDocuments == true
         var writing: [Course] = []
@@ -41,7 +41,7 @@ extension Round {
 }
 
 extension RoundContext {
-    /// Tells the observer and the log of writes.
+    /// Reports writes to the observer and the log.
     fileprivate func note(_ written: [(course: Course, request: OwnWriteRequest)]) {
         if let observer = settings.observer, !written.isEmpty {
             observer.note(

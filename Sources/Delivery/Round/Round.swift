@@ -5,22 +5,22 @@ internal import Rules
 
 /// One batch of candidates: read, decided, carried out, and recorded.
 ///
-/// Each candidate is on a ``Course``. The round does together what several need: one request, one transaction. A candidate
-/// ends in one of these ways: written, without a write, passed over, or dead-lettered. Its receipts are given after that is
+/// Each candidate has a ``Course``. The round combines the requests and transactions of several candidates. A candidate
+/// ends in one of these ways: written, without a write, passed over, or dead-lettered. It is acknowledged after that is
 /// recorded on disk, so a crash anywhere repeats work and loses none.
 struct Round {
     let context: RoundContext
-    /// Those that are under way.
+    /// The candidates under way.
     var courses: [Course] = []
-    /// To be decided in the next round of the same writer.
+    /// Candidates for the next round of the same writer.
     private(set) var again: [Candidate] = []
-    /// Those that go on once receivers have answered.
+    /// Candidates that continue once receivers have answered.
     private(set) var forReceivers: [Course] = []
-    /// How many are decided again because no process could be started.
+    /// How many candidates are decided again because no process could be started.
     var undecided = 0
-    /// To be held as long as the documents; nil if none was read again.
+    /// Must be held as long as the documents; nil if none was read again.
     var reading: MemoryBudget.Reading?
-    /// Those that are over, and not recorded yet.
+    /// Candidates that are over but not recorded yet.
     var endings = Endings()
     private var waiting: [WaitingCourse] = []
 
@@ -33,13 +33,13 @@ struct Round {
         let contributed: ContributedAmounts?
     }
 
-    /// Brings candidates as far as this round can.
+    /// Processes candidates as far as this round can.
     ///
-    /// - Parameter open: Emptied, so that what was read is freed before anything is sent.
+    /// - Parameter open: Emptied, so that the documents are freed before anything is sent.
     /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`.
     mutating func run(_ open: inout [Candidate], _ tools: inout RoundTools) async throws {
         do { try await work(&open, &tools) } catch {
-            // What is over need not be repeated by the next run.
+            // Records finished work, so that the next run need not repeat it.
             try? await record()
             throw error
         }
@@ -61,9 +61,9 @@ struct Round {
         try await carryOut(&tools)
     }
 
-    /// The stages of effects, in their order. If another document can't be written, or a receiver refuses, the change is
-    /// not written either. Lines come last before the write: what can't be done now is decided again later, and its lines
-    /// with it.
+    /// Runs the stages in order. If another document can't be written, or a receiver refuses, the change is not written
+    /// either. Lines come last before the write: a decision that can't be carried out now is made again later, with its
+    /// lines.
     private mutating func carryOut(_ tools: inout RoundTools) async throws {
         endIdle()
         try await pass(&tools.resolve)
@@ -77,38 +77,38 @@ struct Round {
         try await finish(tools.lines, &tools.sender)
     }
 
-    /// What comes after the receivers' answers.
+    /// The stages after the receivers' answers.
     mutating func finish(_ lines: LineStage, _ sender: inout BulkSender) async throws {
         var lines = lines
         do {
             try await pass(&lines)
             try await write(&sender)
         } catch {
-            // What is over need not be repeated by the next run.
+            // Records finished work, so that the next run need not repeat it.
             try? await record()
             throw error
         }
         try await record()
     }
 
-    /// Lets a stage carry out what the decisions want of it.
+    /// Lets a stage carry out its part of the decisions.
     private mutating func pass(_ stage: inout some EffectStage) async throws {
         let concerned = courses.indices.filter { courses[$0].plan.map(stage.isFor) == true }
         guard !concerned.isEmpty else { return }
-        // What is over need not wait for others.
+        // Candidates that are over need not wait for others.
         if stage.asksOthers { try await record() }
         let answers = try await stage.carryOut(concerned.compactMap { courses[$0].staged })
         take(answers, of: concerned)
     }
 
-    /// Takes the answers of a stage, one for each of these courses.
+    /// Takes the answers of a stage, one for each of these candidates.
     mutating func take(_ answers: [Course.StageAnswer], of places: [Int]) {
         let now = ContinuousClock.now
         for (index, answer) in zip(places, answers) { follow(courses[index].take(answer, now: now), of: index) }
         dropOver()
     }
 
-    /// Ends decisions that want nothing.
+    /// Ends decisions without effects.
     private mutating func endIdle() {
         for index in courses.indices where courses[index].plan?.isEffective == false {
             follow(courses[index].endWithoutWrite(), of: index)
@@ -137,12 +137,12 @@ struct Round {
     /// Adds a candidate to the next round.
     mutating func decideNext(_ candidate: Candidate) { again.append(candidate) }
 
-    /// Removes the courses that have left the round.
+    /// Removes the candidates that have left the round.
     mutating func dropOver() { courses.removeAll(where: \.isOver) }
 
     // MARK: - Recording
 
-    /// Records what is over, and puts off what waits.
+    /// Records finished candidates, and postpones those that wait.
     mutating func record() async throws {
         let ended = endings
         endings = Endings()

@@ -4,12 +4,12 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-// What a round leaves in the state, and who is told of it: in this order, which is what makes a crash harmless.
+// What a round records, and whom it notifies afterwards. This order makes a crash harmless.
 extension RoundContext {
-    /// Records what must be remembered, then finishes the candidates.
+    /// Records the results, then finishes the candidates.
     ///
-    /// - Throws: `RunError` if there are more dead letters than the run's limit allows. Exactly one more than that
-    ///   is saved; documents behind it are not settled. ``StateError``: nothing is recorded or finished.
+    /// - Throws: `RunError` if there are more dead letters than the run's limit allows. Exactly one more than the limit
+    ///   is saved; later documents are not settled. ``StateError``: nothing is recorded or finished.
     func finish(_ endings: Endings) async throws {
         guard !endings.isEmpty else { return try await progress.check(settings.errorLimit) }
         var endings = endings
@@ -37,21 +37,21 @@ extension RoundContext {
         try await progress.check(settings.errorLimit)
     }
 
-    /// A run that ends does not wait for the feed to bring documents into which it wrote answers of receivers, or whose
-    /// conflicts it resolved.
+    /// A run with an end does not wait until the feed returns documents into which it wrote receivers' answers, or
+    /// whose conflicts it resolved. It decides them itself.
     ///
-    /// To be called before their candidates are finished, behind which these wait: otherwise the run could end in between.
+    /// Call this before the first candidates of these documents are finished: otherwise the run could end in between.
     private func decideAgain(_ written: [DocumentID]) async {
         guard mode.endsOnceSettled else { return }
         await flow.submit(written.map { Candidate(unread: $0) })
     }
 
-    /// Puts candidates off.
+    /// Postpones candidates.
     ///
     /// - Throws: ``StateError``.
     func postpone(_ waiting: [Round.WaitingCourse]) async throws(StateError) {
         guard !waiting.isEmpty else { return }
-        // What they add to totals need not wait, if a log keeps them.
+        // If a log keeps them, their contributions to totals need not wait.
         let ofLog = waiting.filter { $0.candidate.receipts.isOfLog && $0.contributed != nil }
         if !ofLog.isEmpty, let changes = try await state.counts?.changes(ofWaiting: ofLog),
             try await state.ledger.store(Record(counts: changes)).hasChangedTotal
@@ -72,7 +72,7 @@ extension RoundContext {
             counts: try await state.counts?.changes(of: endings))
     }
 
-    /// A pass has a state of its own, but the timers are the run's.
+    /// A pass has its own state, but uses the timers of the run.
     private func store(_ record: Record) async throws -> StoredRecord {
         guard let timers = state.timers, timers.ledger !== state.ledger else {
             return try await state.ledger.store(record)
@@ -83,7 +83,7 @@ extension RoundContext {
         return try await state.ledger.store(own)
     }
 
-    /// A document that became a dead letter does not wait for times that are past: its next decision finds them again.
+    /// Drops due timers of dead-lettered documents: the next decision of the document finds them again.
     private func timeChanges(of endings: Endings) -> TimeChanges {
         guard let timers = state.timers else { return TimeChanges() }
         var changes = timers.changes(endings.decided, isWhole: mode.decidesChanges && !rules.set.isPartial)
@@ -102,7 +102,7 @@ extension RoundContext {
         }
     }
 
-    /// If only some rules or documents were selected, only the dead letters of the rules that fired are obsolete.
+    /// If only some rules or documents were selected, only the dead letters of the fired rules are obsolete.
     private func resolvedDocument(_ ended: Endings.Ended) -> Ledger.ResolvedDocument {
         Ledger.ResolvedDocument(
             id: ended.candidate.id, rules: rules.set.isPartial ? Set(ended.result.rules) : nil,
@@ -110,9 +110,9 @@ extension RoundContext {
             highestDeadLetterNumber: ended.candidate.content.highestDeadLetterNumber)
     }
 
-    /// Tells those who know parts of the state.
+    /// Updates the in-memory views of the state.
     private func note(_ record: Record, _ stored: StoredRecord, _ endings: Endings) {
-        // Those of totals may be left.
+        // Dead letters of totals may remain.
         if state.counts == nil, !rules.set.isPartial {
             for ended in resolved(endings)
             where ended.result.skippedRules.isEmpty

@@ -6,7 +6,7 @@ internal import Outside
 internal import Revisions
 package import Rules
 
-/// What the rounds of a run have in common.
+/// What all rounds of a run share.
 struct RoundContext: Sendable {
     let flow: CandidateFlow
     let state: KnownState
@@ -28,15 +28,15 @@ struct RoundContext: Sendable {
     var limits: RequestLimits { settings.limits }
 }
 
-/// The state of a bot, and what a run knows of it without asking.
+/// The state of a bot, and the run's in-memory views of it.
 struct KnownState: Sendable {
     let ledger: Ledger
     let deadLettered: DeadLetteredDocuments
     let deadLetterLog: DeadLetterLog
-    /// Nil: rules with `at:` leave no timers behind.
+    /// Nil: rules with `at:` store no timers.
     let timers: DocumentTimers?
     let interruptions: InterruptedDecisions
-    /// Nil: no rule counts, or this run has nothing to do with counts.
+    /// Nil: no rule counts, or this run does not keep counts.
     let counts: Counts?
 
     /// - Throws: ``StateError``.
@@ -54,18 +54,18 @@ struct KnownState: Sendable {
     }
 }
 
-/// The rules, and what they ask for while they decide.
+/// The rules, and what they need for decisions.
 struct RuleContext: Sendable {
     let set: RuleSet
     /// Fetches attachments; nil if no rule downloads any.
     let downloads: Downloads?
-    /// Compares what rules attach with what the gateway has.
+    /// Compares attachments of rules with those of the gateway.
     let stored: StoredAttachments
-    /// What tells the database from others.
+    /// Identifies the database.
     let database: String
 }
 
-/// Where a run writes, and what its writers must agree on.
+/// Where a run writes, and what its writers share for that.
 struct TargetContext: Sendable {
     let gateway: Gateway
     /// Other keyspaces that rules write to, by their names.
@@ -84,11 +84,11 @@ package struct RequestLimits: Sendable {
     package var bytes = 4 << 20
     /// The most bytes of an answer with several documents of unknown size: 2 MiB.
     package var bytesRead = 2 << 20
-    /// A document is dead-lettered after this many writes on which the gateway failed, or this many conflicts
-    /// without another revision. Each kind is counted on its own.
+    /// A document is dead-lettered after this many writes on which the gateway failed, or this many conflicts without
+    /// another revision. Each kind is counted separately.
     package var attempts = AttemptLimits.failures
 
-    /// Limits that Sync Gateway and CouchDB take with their default settings.
+    /// Limits that Sync Gateway and CouchDB accept with their default settings.
     package init() {}
 
     /// Groups documents into requests, by count and by bytes, in order.

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-/// What one writer works with, from round to round: nothing of it is shared.
+/// What one writer uses in all its rounds. None of it is shared.
 struct RoundTools {
     let planner: Planner
     var sender: BulkSender
@@ -12,9 +12,9 @@ struct RoundTools {
     var put: PutStage
     var related: RelatedStage
     let lines: LineStage
-    /// What a dry run would have `put` so far.
+    /// The documents that a dry run would have `put` so far.
     var previewed = PreviewedPuts()
-    /// For a machine that can't run jq programs at the moment.
+    /// For times when jq programs can't be started.
     private var retrier: Retrier
 
     /// - Parameter writer: Its number, from 0.
@@ -36,7 +36,7 @@ struct RoundTools {
         lines = LineStage(context: context)
     }
 
-    /// Waits before candidates are decided again for whose programs no process could be started.
+    /// Waits before candidates are decided again because no process could be started for their programs.
     ///
     /// - Throws: `RunError` if a one-shot job has waited long enough.
     mutating func pause(before undecided: Int) async throws {

@@ -4,7 +4,7 @@ internal import Locking
 internal import Revisions
 internal import Rules
 
-/// Reads attachments of a gateway for decisions, which compare them with what rules attach.
+/// Reads attachments of a gateway, so that decisions can compare them with the attachments of rules.
 final class StoredAttachments: Sendable {
     private let digests: AttachmentDigests
     /// Why the run ends; nil if it does not.
@@ -12,13 +12,13 @@ final class StoredAttachments: Sendable {
 
     init(_ digests: AttachmentDigests) { self.digests = digests }
 
-    /// - Throws: What ended the wait for an answer: `RunError` if the gateway was down for longer than a one-shot job
-    ///   retries, or that the run is to stop.
+    /// - Throws: The error that ended the wait for an answer: `RunError` if the gateway was down for longer than a
+    ///   one-shot job retries, or the error that stops the run.
     func check() throws {
         if let end = end.withLock({ $0 }) { throw end }
     }
 
-    /// Asks this object. What is asked once the run ends stays unknown.
+    /// Reads with this object. Once the run ends, every content is unknown.
     var reader: StoredAttachmentReader { StoredAttachmentReader { await self.content(of: $0) } }
 
     private func content(of attachment: StoredAttachment) async -> StoredAttachmentReader.Content {

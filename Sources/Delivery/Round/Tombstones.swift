@@ -1,16 +1,15 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// Tombstones of some candidates, by the candidates' places: of those that were only named, or whose write conflicted.
+/// Tombstones by the indexes of their candidates: of candidates without content, or whose write conflicted.
 struct Tombstones {
     private(set) var read: [Int: DocumentLookup] = [:]
-    /// Nothing is known of these yet: others were large.
+    /// Candidates whose tombstones were not read yet, because the earlier ones were large.
     private(set) var isLeft: Set<Int> = []
 
-    /// Reads the tombstones that the candidates name, as far as the gateway has them now, until `limit` bytes have
-    /// arrived.
+    /// Reads the candidates' tombstones that the gateway still has, until `limit` bytes have arrived.
     ///
-    /// - Parameter lookups: What the list shows. Sync Gateway lists no tombstones: where one is found, it is set.
+    /// - Parameter lookups: The listed documents. Sync Gateway lists no tombstones: tombstones that are found are set.
     init(
         of candidates: [Candidate], _ lookups: inout [DocumentLookup], _ reader: CurrentDocumentReader, limit: Int
     ) async throws {

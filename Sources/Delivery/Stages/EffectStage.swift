@@ -3,13 +3,13 @@ protocol EffectStage {
     /// Whether it asks the gateway or writes files, which may take a while.
     var asksOthers: Bool { get }
 
-    /// Whether a decision wants anything of this stage.
+    /// Whether a decision has effects of this stage.
     func isFor(_ plan: Plan) -> Bool
 
-    /// Carries out what decisions want. May be repeated: what is done is found to be done.
+    /// Carries out effects of decisions. Repeating it is harmless: completed effects are detected.
     ///
-    /// - Returns: An answer for each, in order.
-    /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`. Some of it may be done then.
+    /// - Returns: One answer for each plan, in order.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`. Some effects may be done by then.
     mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer]
 }
 

@@ -6,12 +6,12 @@ internal import Rules
 
 /// Writes the lines that rules emit. They are on disk when it has answered.
 struct LineStage: EffectStage {
-    /// How many bytes of lines are written at once. `for_each` can make many long lines of one document.
+    /// How many bytes of lines are written at once. `for_each` can make many long lines from one document.
     private static let portion = 4 << 20
 
     let context: RoundContext
 
-    /// Webhooks have been sent before: with the lines, all effects outside the database are done.
+    /// Webhooks were sent before this stage, so after it all effects outside the database are done.
     func isFor(_ plan: Plan) -> Bool { !plan.decision.outside.isEmpty }
 
     /// - Throws: `RunError` with `.cannotWrite`: the changes are not finished, so the next run emits their lines again.

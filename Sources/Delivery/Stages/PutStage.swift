@@ -8,7 +8,7 @@ internal import Rules
 /// Writes the other documents that rules `put`.
 struct PutStage: EffectStage {
     let context: RoundContext
-    /// Says which documents are worth deciding.
+    /// Knows on which documents a rule may fire.
     let decider: Decider
     var targets: TargetWriter
 
@@ -19,12 +19,12 @@ struct PutStage: EffectStage {
         return plans.indices.map(result.answer)
     }
 
-    /// Writes documents. They are not decided until the state knows what led to them.
+    /// Writes documents. They are not decided until the state has their rule chains.
     ///
     /// - Parameter triggers: One for each plan.
     mutating func write(_ batch: PutBatch, _ triggers: [Trigger]) async throws -> TargetResult {
         guard !batch.orders.isEmpty else { return TargetResult() }
-        // The feed may show these documents before the state has their rule chains on disk.
+        // The feed may return these documents before the state has their rule chains on disk.
         let held = batch.orders.filter { $0.place.keyspace == nil }.map(\.place.id)
         let queue = context.flow.queue
         await queue.hold(held)
@@ -42,11 +42,11 @@ struct PutStage: EffectStage {
         }
     }
 
-    /// A run that ends does not wait for the feed to bring what it wrote for other documents: it decides that itself.
+    /// A run with an end does not wait until the feed returns its writes to other documents: it decides them itself.
     func decideWritten(_ written: [WrittenTarget]) async {
         let mode = context.mode
         guard mode.endsOnceSettled else { return }
-        // A document that no rule is for any more may still add to a total.
+        // A document may still add to a total when no rule fires on it any more.
         let countsAll = context.state.counts?.asksForRecounts == false
         if countsAll { context.state.counts?.noteDecided(written) }
         let candidates = written.filter { other in
@@ -61,7 +61,7 @@ struct PutStage: EffectStage {
         await context.flow.submit(candidates)
     }
 
-    /// The plans that would change another document, given the documents as they are now. Writes nothing.
+    /// The plans that would change another document, given the current documents. Writes nothing.
     ///
     /// - Parameter previewed: What a dry run would have written before.
     mutating func wanted(_ plans: [StagedPlan], after previewed: PreviewedPuts) async throws -> Set<Int> {
@@ -69,7 +69,7 @@ struct PutStage: EffectStage {
         let lookups = try await targets.lookUp(batch)
         return batch.orders.reduce(into: []) { plans, order in
             let current = previewed.current(order.place, lookups[order.place])
-            // An impossible one must be reported.
+            // Impossible orders must be reported.
             do { if try PutBatch.write(order.effect, over: current) != nil { plans.insert(order.plan) } } catch {
                 plans.insert(order.plan)
             }
@@ -78,7 +78,7 @@ struct PutStage: EffectStage {
 }
 
 extension TargetResult {
-    /// What became of the other documents that a plan wants.
+    /// The result for the other documents of a plan.
     func answer(of plan: Int) -> Course.StageAnswer {
         if outdated.contains(plan) { return .outdated }
         if let failure = failures[plan] { return .impossible(rule: failure.rule, reason: failure.reason) }
@@ -88,7 +88,7 @@ extension TargetResult {
 }
 
 extension RoundContext {
-    /// The other documents that rules want, with the rules that led to them.
+    /// The other documents that rules write, with the rules that led to them.
     func puts(of plans: [StagedPlan]) -> PutBatch {
         let home = gateway.url.keyspace
         let orders = plans.enumerated().flatMap { index, plan in
@@ -125,7 +125,7 @@ extension RoundContext {
 }
 
 extension Delivery.Settings {
-    /// Tells the observer of other documents that were written.
+    /// Reports other documents that were written to the observer.
     func observe(_ written: [WrittenTarget]) {
         guard let observer, !written.isEmpty else { return }
         observer.note(

@@ -4,10 +4,10 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Finds the documents that selectors of rules match, and writes those that need it.
+/// Finds the documents that rules' selectors match, and writes those that need a change.
 struct RelatedStage: EffectStage {
     let context: RoundContext
-    /// For the documents that actions on related documents `put`, and for the related ones themselves.
+    /// Writes the related documents, and documents that actions on related documents `put`.
     var put: PutStage
     var search: RelatedSearch
 
@@ -30,7 +30,7 @@ struct RelatedStage: EffectStage {
         return plans.indices.map(result.answer)
     }
 
-    /// What the decisions want of related documents.
+    /// The orders of the decisions for related documents.
     private func orders(of plans: [StagedPlan]) -> [RelatedOrder] {
         let names = context.rules.set.names
         return plans.enumerated().flatMap { index, staged -> [RelatedOrder] in
@@ -49,7 +49,8 @@ struct RelatedStage: EffectStage {
         }
     }
 
-    /// Searches for the documents of the first orders: as many as the memory allows. Takes these orders from `orders`.
+    /// Searches for the documents of the first orders, as many as the memory allows. Removes these orders from
+    /// `orders`.
     ///
     /// - Returns: The orders whose documents may be changed, and these documents; nil if no order was left.
     private mutating func find(
@@ -73,7 +74,7 @@ struct RelatedStage: EffectStage {
         return (RelatedBatch(batch, rules.set, now: context.settings.now(), stored: rules.stored.reader), found)
     }
 
-    /// Writes a page. Its documents are not decided until the state knows what led to them.
+    /// Writes a page. Its documents are not decided until the state has their rule chains.
     ///
     /// - Returns: What must be read again.
     private mutating func write(
@@ -85,7 +86,7 @@ struct RelatedStage: EffectStage {
         if batch.orders.contains(where: \.effect.mayPut) {
             result.merge(try await put.write(try await puts(of: &targets, batch, &result), triggers))
         }
-        // The feed may show these documents before the state has their rule chains on disk.
+        // The feed may return these documents before the state has their rule chains on disk.
         let held = targets.map(\.place.id)
         let queue = context.flow.queue
         await queue.hold(held)
@@ -94,7 +95,7 @@ struct RelatedStage: EffectStage {
             context.settings.observe(result.documents)
             context.log(result.documents)
             await put.decideWritten(result.documents)
-            // There may be very many.
+            // There may be very many documents.
             result.documents = []
             await queue.release(held)
             return again
@@ -104,7 +105,7 @@ struct RelatedStage: EffectStage {
         }
     }
 
-    /// The documents that actions on a page of related documents `put`. Notes for each target the revision that led to
+    /// The documents that actions on a page of related documents `put`. Notes in each target the revision that led to
     /// them.
     private mutating func puts(
         of targets: inout [Target], _ batch: RelatedBatch, _ result: inout TargetResult
@@ -122,7 +123,7 @@ struct RelatedStage: EffectStage {
             })
     }
 
-    /// Reads the first documents of a page, and decides about them.
+    /// Reads the first documents of a page and decides them.
     private mutating func needs(
         _ targets: [Target], _ batch: RelatedBatch, ended: Set<Int>
     ) async throws -> (TargetNeeds, [DocumentLookup]) {
@@ -134,7 +135,7 @@ struct RelatedStage: EffectStage {
 
     // MARK: - Without writing
 
-    /// The plans that would change related documents, given these as they are now. Writes nothing.
+    /// The plans that would change related documents, given their current content. Writes nothing.
     mutating func changing(_ plans: [StagedPlan]) async throws -> Set<Int> {
         var wanted: Set<Int> = []
         let result = try await survey(orders(of: plans)) { batch, needs in
@@ -142,13 +143,13 @@ struct RelatedStage: EffectStage {
             wanted.formUnion(needs.plans(batch.orders))
             return wanted
         }
-        // What is impossible must be reported.
+        // Impossible orders must be reported.
         return wanted.union(result.failures.keys)
     }
 
-    /// What would become of the documents related to one changed document.
+    /// What would happen to the documents related to one changed document.
     ///
-    /// - Returns: For each of the decision's effects what was found; and why the change would become a dead letter, nil if
+    /// - Returns: The findings for each effect of the decision; and why the change would become a dead letter, nil if
     ///   it would not.
     mutating func findings(
         _ plan: StagedPlan
@@ -173,9 +174,9 @@ struct RelatedStage: EffectStage {
         return (findings, result.failures[0])
     }
 
-    /// Finds related documents, reads them and decides about them, page by page.
+    /// Finds, reads and decides related documents, page by page.
     ///
-    /// - Parameter take: Returns the plans of which no further documents are wanted.
+    /// - Parameter take: Returns the plans that need no further documents.
     private mutating func survey(
         _ orders: [RelatedOrder], _ take: (RelatedBatch, TargetNeeds) -> Set<Int>
     ) async throws -> TargetResult {

@@ -4,7 +4,7 @@ internal import GatewayClient
 internal import Revisions
 internal import Rules
 
-/// Resolves the conflicts of documents. Nothing else is done to these: what is left of them is decided next.
+/// Resolves the conflicts of documents. No other effects are carried out for these: the remaining leaf is decided next.
 struct ResolveStage: EffectStage {
     let context: RoundContext
 

@@ -6,20 +6,20 @@ internal import LosslessJSON
 internal import Outside
 internal import Rules
 
-/// Candidates whose webhooks are to be sent. They go on beside the writer if receivers are slow: then the rest of their
-/// round is one of its own.
+/// Candidates whose webhooks must be sent. If receivers are slow, the writer continues without them, and they finish in
+/// a separate round.
 struct WebhookBatch: Sendable {
     let courses: [Course]
-    /// Of the documents that were read again; nil: the feed brought all.
+    /// Of the documents that were read again; nil: all came from the feed.
     let reading: MemoryBudget.Reading?
     /// Raised once all are settled, put back or postponed.
     let ended = Signal()
 
-    /// How long a writer waits for receivers before it goes on to other changes.
+    /// How long a writer waits for receivers before it continues with other changes.
     static let quickAnswer: Duration = .milliseconds(100)
 
-    /// Sends the webhooks of several changes side by side, those of one change in order, and finishes the changes as the
-    /// answers come.
+    /// Sends the webhooks of several changes concurrently, those of one change in order, and finishes the changes as
+    /// the answers arrive.
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func run(_ context: RoundContext) async throws {
@@ -77,7 +77,7 @@ struct WebhookBatch: Sendable {
     }
 }
 
-/// Sends the webhooks of one change, in order, until a receiver does not accept.
+/// Sends the webhooks of one change in order, until a receiver does not accept one.
 struct WebhookStage: Sendable {
     let context: RoundContext
     let sender: WebhookSender
@@ -107,9 +107,9 @@ struct WebhookStage: Sendable {
         return decision.answered.isEmpty ? .done(hasEffect: true) : answered(decision, plan)
     }
 
-    /// Sends one webhook, and merges the answer into the decision if the rule wants that.
+    /// Sends one webhook, and merges the answer into the decision if the rule requests it.
     ///
-    /// - Returns: Nil if the receiver has accepted it.
+    /// - Returns: Nil if the receiver accepted it.
     private func send(
         _ webhook: WebhookEffect, _ effect: OutsideEffect, of plan: StagedPlan, _ decision: inout Decision,
         _ accepted: inout Int
@@ -139,8 +139,8 @@ struct WebhookStage: Sendable {
         }
     }
 
-    /// The receivers' answers are in the document now. Its write is a change that rules must see: it is remembered with
-    /// the rules that led to it, as that of a `put`.
+    /// The document contains receivers' answers now, so the rules must decide its new revision. It is recorded with the
+    /// rules that led to it, as for a `put`.
     private func answered(_ decision: Decision, _ plan: StagedPlan) -> Course.StageAnswer {
         let names = context.rules.set.names
         var chain = plan.known.chain ?? RuleChain()

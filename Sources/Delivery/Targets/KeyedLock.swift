@@ -1,11 +1,12 @@
-/// Lets tasks work on the same keys one after the other, and on different keys concurrently.
+/// Lets tasks use the same keys one after the other, and different keys concurrently.
 ///
-/// A task locks all that it needs at once, so there is no deadlock. Tasks that want the same key get it in order.
+/// A task locks all keys that it needs at once, so there is no deadlock. Tasks get a key in the order of their
+/// requests.
 actor KeyedLock<Key: Hashable & Sendable> {
     private var taken: Set<Key> = []
     private(set) var waiting: [(keys: Set<Key>, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Returns when no other task holds any of these. Ignores cancellation, because locks are held briefly.
+    /// Returns when no other task holds any of these keys. Ignores cancellation, because locks are held briefly.
     func lock(_ keys: Set<Key>) async {
         guard !isFree(keys) || waiting.contains(where: { !$0.keys.isDisjoint(with: keys) }) else {
             return taken.formUnion(keys)

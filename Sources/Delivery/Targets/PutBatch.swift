@@ -3,11 +3,11 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Another document that one decision wants.
+/// Another document that one decision writes.
 struct PutOrder: TargetOrder {
     let plan: Int
     let effect: PutEffect
-    /// The rule that wants it; nil if several do: it is a total.
+    /// The rule that writes it; nil for a total, which several rules may write.
     let rule: String?
     let place: DocumentPlace
     let chain: RuleChain

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-// What a page of related documents needs: each is matched again and decided, order after order.
+// What a page of related documents needs: each is matched again and decided, one order after the other.
 extension RelatedBatch {
     func needs(_ targets: [Target], _ lookups: [DocumentLookup], ended: Set<Int>) async -> TargetNeeds {
         var page = RelatedPage(targets, lookups, self, ended: ended)
@@ -16,7 +16,7 @@ private struct RelatedPage {
     private let batch: RelatedBatch
     private let ended: Set<Int>
     private(set) var needs: TargetNeeds
-    /// For each target, how many of its orders were looked at.
+    /// For each target, how many of its orders were processed.
     private var looked: [Int]
 
     init(_ targets: [Target], _ lookups: [DocumentLookup], _ batch: RelatedBatch, ended: Set<Int>) {
@@ -36,7 +36,7 @@ private struct RelatedPage {
             }
         case .refused(let reason):
             for order in target.orders { fail(order, target.place.id, "can't be read: \(reason)") }
-        // Others have deleted it.
+        // Another client has deleted it.
         case .deleted, .missing: break
         }
     }
@@ -56,7 +56,7 @@ private struct RelatedPage {
         }
     }
 
-    /// A document as the orders so far leave it.
+    /// A document after the orders so far.
     private func current(_ index: Int) -> JSONText? {
         needs.needs[index].content?.document ?? needs.needs[index].before
     }

@@ -4,11 +4,11 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// What one decision wants of the documents that a selector matches.
+/// What one decision does to the documents that a selector matches.
 struct RelatedOrder: TargetOrder {
     let plan: Int
     let effect: RelatedEffect
-    /// The name of the rule that wants it.
+    /// The name of the rule.
     let rule: String
     /// The changed document as it arrived.
     let input: DecisionInput
@@ -25,7 +25,7 @@ struct RelatedOrder: TargetOrder {
     /// Why nothing is done if more documents match than the rule allows.
     var tooMany: String {
         "related: more documents match \(effect.selector.excerpt) than the limit of \(effect.limit) allows, so nothing "
-            + "was done to any of them; if that many are meant, write a higher 'limit' and retry the dead letter"
+            + "was done to any of them; if this is intended, raise 'limit' and retry the dead letter"
     }
 
     func failure(_ id: DocumentID, _ reason: String) -> PlanFailure {
@@ -36,21 +36,21 @@ struct RelatedOrder: TargetOrder {
 /// A search for the documents of one order.
 struct RelatedQuery: Sendable {
     let selector: RelatedSelector
-    /// If more documents match, only that is to be found out.
+    /// If more documents match, the search stops.
     let limit: Int
     /// The changed document, which is not related to itself.
     let source: DocumentID
 
-    /// Whether a document that matches counts.
+    /// Whether a matching document is included.
     func includes(_ id: DocumentID) -> Bool { id != source && !id.text.hasPrefix("_design/") }
 
-    /// Those of the ids that the selector names which a document can have; nil if it names none.
+    /// The ids in the selector that a document can have; nil if it has none.
     var ids: [DocumentID]? {
         selector.ids?.filter { !$0.isEmpty && !$0.hasPrefix("_") }.map { DocumentID($0) }.filter(includes)
     }
 }
 
-/// The orders of a batch for which documents were found, with what decides about these.
+/// The orders of a batch for which documents were found, with their deciders.
 struct RelatedBatch: TargetBatch {
     let orders: [RelatedOrder]
     let crashPoints = (written: CrashPoint.relatedWritten, remembered: CrashPoint.relatedRemembered)
@@ -69,7 +69,7 @@ struct RelatedBatch: TargetBatch {
     }
 }
 
-/// Divides the documents that were found into pages, each document of a page once.
+/// Divides the found documents into pages, which list each document once.
 struct RelatedPages {
     private let found: [[DocumentID]]
     private let size: Int
@@ -77,7 +77,7 @@ struct RelatedPages {
     private var position = 0
 
     /// - Parameters:
-    ///   - found: For each order of a batch the documents.
+    ///   - found: The documents of each order of a batch.
     ///   - size: The most documents of a page.
     init(_ found: [[DocumentID]], size: Int) {
         self.found = found

@@ -5,24 +5,24 @@ internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// Finds the documents that selectors match. It reads those whose ids a selector names. The others it finds by queries
-/// where the gateway has them, else by reading all documents.
+/// Finds the documents that selectors match. If a selector names ids, it reads these documents. Otherwise it uses
+/// queries if the gateway offers them, or reads all documents.
 ///
-/// One for each writer. Only ids are kept: there may be many documents.
+/// Each writer has one. It keeps only ids, because there may be many documents.
 struct RelatedSearch {
-    /// What the searches of a run have in common.
+    /// What the searches of a run share.
     final class Shared: Sendable {
         let pass: SharedSearch
         private let state = Locked((isRefused: false, isWarned: false))
 
         init(_ pass: SharedSearch) { self.pass = pass }
 
-        /// Whether this gateway, or a proxy, does not offer queries to this user.
+        /// Notes that this gateway, or a proxy, does not offer queries to this user.
         var areQueriesRefused: Bool { state.withLock(\.isRefused) }
 
         func noteRefusal() { state.withLock { $0.isRefused = true } }
 
-        /// Whether this is the first remark about an index.
+        /// Whether this is the first warning about an index.
         func isFirstWarning() -> Bool {
             state.withLock { state in
                 defer { state.isWarned = true }
@@ -33,7 +33,7 @@ struct RelatedSearch {
 
     /// The most documents of one answer.
     private static let pageSize = 5000
-    /// After this many failures of the server itself, all documents are read instead.
+    /// After this many server errors, all documents are read instead.
     private static let failureLimit = 3
 
     private let gateway: Gateway
@@ -55,7 +55,7 @@ struct RelatedSearch {
         self.logger = logger
     }
 
-    /// The documents that match, for the first of the queries, or for as many as the memory allows.
+    /// The matching documents of the first queries, as many as the memory allows.
     ///
     /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
     mutating func find(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
@@ -72,7 +72,7 @@ struct RelatedSearch {
 
     // MARK: - By id
 
-    /// Reads the documents whose ids the queries name. One that can't be read is not found.
+    /// Reads the documents whose ids the queries name. Documents that can't be read are not found.
     private mutating func read(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
         var request = SearchRequest(0, queries)
         var ids: [DocumentID] = []
@@ -143,7 +143,7 @@ struct RelatedSearch {
 
     /// Waits before the query is sent again.
     ///
-    /// - Returns: What makes that useless; nil if it may help.
+    /// - Returns: Why a retry is useless; nil if it may help.
     private mutating func wait(after error: GatewayError, _ failures: Int) async throws -> Obstacle? {
         switch error.code {
         case .forbidden, .notFound: return .gateway
@@ -163,7 +163,7 @@ struct RelatedSearch {
             metadata: [LogKey.reason: "\(error)", LogKey.selector: "\(query.selector.excerpt)"])
     }
 
-    /// What the gateway remarks about a query, once: it would remark it about each.
+    /// Logs a gateway's warning about a query once, because each query would cause it.
     private func remark(_ warning: String, of query: RelatedQuery) {
         guard shared.isFirstWarning() else { return }
         logger.warning(

@@ -4,16 +4,16 @@ internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// What a search has found.
+/// The result of a search.
 package enum RelatedDocuments: Sendable {
     case found([DocumentID])
-    /// More than the limit of the query.
+    /// More documents match than the query's limit.
     case tooMany
 }
 
-/// Finds documents by reading all of them: one pass for all queries that wait for one. For gateways that have no queries.
+/// Finds documents by reading all of them, in one pass for all waiting queries. For gateways without queries.
 ///
-/// While a pass runs, the queries of other writers gather for the next one.
+/// Queries that arrive during a pass wait for the next one.
 actor SharedSearch {
     private let pass: SearchPass
     private var waiting: [SearchRequest] = []
@@ -27,7 +27,7 @@ actor SharedSearch {
     /// How many callers wait for the next pass.
     var waitingCount: Int { waiting.count }
 
-    /// The documents that match, for the first of the queries, or for as many as the memory allows.
+    /// The matching documents of the first queries, as many as the memory allows.
     ///
     /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
     func find(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
@@ -44,7 +44,7 @@ actor SharedSearch {
         }
     }
 
-    /// Answers all requests that wait now, and wakes their callers.
+    /// Answers all waiting requests, and wakes their callers.
     private func runPass() async {
         isRunning = true
         let requests = waiting
@@ -61,16 +61,16 @@ actor SharedSearch {
     }
 }
 
-/// The queries of one caller, and what was found for them so far.
+/// The queries of one caller, and their results so far.
 struct SearchRequest: Sendable {
-    /// How many ids one caller may get from a pass. More only for a single query whose limit is higher.
+    /// The most ids that one caller gets from a pass, unless it has a single query with a higher limit.
     static let idLimit = 100_000
 
     let number: Int
     let queries: [RelatedQuery]
     private var found: [[DocumentID]]
     private var isTooMany: [Bool]
-    /// How many of the queries, counted from the first, this pass answers.
+    /// How many of the first queries this pass answers.
     private var answered: Int
     private var count = 0
 
@@ -86,7 +86,7 @@ struct SearchRequest: Sendable {
         (0..<answered).map { isTooMany[$0] ? .tooMany : .found(found[$0]) }
     }
 
-    /// A document matches a query.
+    /// Notes that a document matches a query.
     mutating func note(_ id: DocumentID, for query: Int, idLimit: Int = SearchRequest.idLimit) {
         guard query < answered, !isTooMany[query], queries[query].includes(id) else { return }
         found[query].append(id)
@@ -108,7 +108,7 @@ struct SearchRequest: Sendable {
     }
 }
 
-/// Reads all documents of a keyspace, and finds those that match any of many queries.
+/// Reads all documents of a keyspace, and finds those that match any query.
 struct SearchPass: Sendable {
     let gateway: Gateway
     let retries: RetryPolicy.Settings
@@ -116,7 +116,7 @@ struct SearchPass: Sendable {
     let logger: Logger
     let noteRetry: @Sendable () async -> Void
 
-    /// - Returns: The requests with what was found.
+    /// - Returns: The requests with their results.
     /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
     func answer(_ requests: [SearchRequest]) async throws -> [SearchRequest] {
         var requests = requests
@@ -148,12 +148,12 @@ struct SearchPass: Sendable {
     private func readFeed(_ group: SelectorGroup, _ take: (DocumentID, [Int]) -> Void) async throws {
         var newest: SequenceID?
         do throws(GatewayError) { newest = try await gateway.databaseInfo().newestSequence } catch {
-            // Then the first answer is the whole feed.
+            // Then the first answer contains the whole feed.
         }
         var reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: newest), retries: retries, logger: logger, noteRetry: noteRetry)
         reader.logsCaughtUp = false
-        // A document that changes meanwhile comes again.
+        // A document that changes meanwhile is returned again.
         var seen: Set<DocumentID> = []
         try await reader.read(from: .start) { rows, _ in
             guard let rows else { return }

@@ -4,14 +4,14 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// A document of the keyspace that this run follows, or of another one to which its rules write.
+/// A document of the followed keyspace, or of another one to which rules write.
 struct DocumentPlace: Hashable, Sendable {
     /// Nil: the followed keyspace.
     let keyspace: String?
     let id: DocumentID
 }
 
-/// What one decision wants of another document.
+/// One decision's effect on another document.
 protocol TargetOrder: Sendable {
     /// The index of the decision's plan.
     var plan: Int { get }
@@ -22,9 +22,9 @@ protocol TargetOrder: Sendable {
     func failure(_ id: DocumentID, _ reason: String) -> PlanFailure
 }
 
-/// Why a plan can't have what it wants.
+/// Why a plan's effects are impossible.
 struct PlanFailure: Error, Equatable {
-    /// The rule to blame; nil: the last one that fired.
+    /// The rule that failed; nil: the last one that fired.
     let rule: String?
     let reason: String
 }
@@ -34,12 +34,12 @@ struct Target: Sendable {
     let place: DocumentPlace
     /// Indexes in ``TargetBatch/orders``, in order.
     var orders: [Int]
-    /// Set after a refusal: one order per write, to find the one that is refused.
+    /// Set after a refusal: one order per write, to find the refused one.
     var isOneByOne = false
     var history = WriteHistory()
-    /// The last write, if no answer says that it was made.
+    /// The last write, if no answer has confirmed it.
     private(set) var unconfirmed: TargetWrite?
-    /// The revision for which the documents that its actions `put` were written.
+    /// The revision for which the `put`s of its actions were written.
     var revisionWithPuts: RevisionID?
 
     init(_ place: DocumentPlace, _ order: Int) {
@@ -47,7 +47,8 @@ struct Target: Sendable {
         orders = [order]
     }
 
-    /// The write whose answer was lost, if the document is as it left it, with its revision. Returned once.
+    /// The write whose answer was lost, with its revision, if the document has the content of that write. Returned
+    /// once.
     mutating func takeMade(_ lookup: DocumentLookup) -> (write: TargetWrite, revision: RevisionID)? {
         guard let write = unconfirmed else { return nil }
         unconfirmed = nil
@@ -67,7 +68,7 @@ struct Target: Sendable {
     }
 }
 
-/// What a document becomes.
+/// The new content of a document.
 enum TargetContent: Sendable {
     case document(JSONText)
     /// With attachments, or as a tombstone.
@@ -80,7 +81,7 @@ enum TargetContent: Sendable {
         }
     }
 
-    /// As `_bulk_docs` takes it.
+    /// In the form for `_bulk_docs`.
     var segments: [[UInt8]] {
         switch self {
         case .document(let document): [document.bytes]
@@ -94,22 +95,22 @@ enum TargetContent: Sendable {
 /// A write of a target.
 struct TargetWrite: Sendable {
     let content: TargetContent
-    /// The orders that it is for.
+    /// The orders that it covers.
     let orders: [Int]
     /// The orders for a later write.
     let rest: [Int]
-    /// The revision that is written over; nil if the document is not there.
+    /// The replaced revision; nil if the document does not exist.
     let earlier: RevisionID?
 }
 
-/// What a target needs, given the document as it is now.
+/// What a target needs, given the current document.
 struct TargetNeed: Sendable {
     var target: Target
-    /// As it is now; nil if it is not there.
+    /// The current document; nil if it does not exist.
     var before: JSONText?
     /// Nil: it needs no change.
     var content: TargetContent?
-    /// The orders that the write is for.
+    /// The orders that the write covers.
     var orders: [Int] = []
     /// The orders for a later write.
     var rest: [Int] = []
@@ -154,22 +155,22 @@ struct TargetNeeds: Sendable {
 protocol TargetBatch {
     associatedtype Order: TargetOrder
     var orders: [Order] { get }
-    /// Passed once writes are accepted, and once the state knows what led to them.
+    /// Passed once writes are accepted, and once the state has their rule chains.
     var crashPoints: (written: CrashPoint, remembered: CrashPoint) { get }
 
-    /// What targets need. Without I/O, but for what actions ask of jq.
+    /// What targets need. Without I/O, except for jq programs of actions.
     ///
     /// - Parameters:
-    ///   - lookups: The documents as they are now, one for each target.
+    ///   - lookups: The current documents, one for each target.
     ///   - ended: Plans for which nothing more is done.
     func needs(_ targets: [Target], _ lookups: [DocumentLookup], ended: Set<Int>) async -> TargetNeeds
 }
 
 extension TargetBatch {
-    /// The chain of rules that led to a write: the shortest.
+    /// The shortest chain of rules that led to a write.
     func chain(of orders: [Int]) -> RuleChain { .shortest(of: orders.map { self.orders[$0].chain }) }
 
-    /// The rules that want a write, each once.
+    /// The rules that request a write, each once.
     func rules(of orders: [Int]) -> [String] {
         orders.reduce(into: []) { rules, order in
             if let rule = self.orders[order].chain.rules.last, !rules.contains(rule) { rules.append(rule) }

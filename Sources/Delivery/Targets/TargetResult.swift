@@ -2,11 +2,11 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What became of the orders of a batch, by plan.
+/// The results of a batch of orders, by plan.
 struct TargetResult {
-    /// Why a plan can't have what it wants.
+    /// Why a plan's effects are impossible.
     private(set) var failures: [Int: PlanFailure] = [:]
-    /// Plans whose documents have changed since: they are decided again.
+    /// Plans whose documents have changed since and must be decided again.
     var outdated: Set<Int> = []
     /// Plans that wait for a busy document, and until when.
     private(set) var postponed: [Int: ContinuousClock.Instant] = [:]
@@ -26,7 +26,7 @@ struct TargetResult {
         for plan in plans { postponed[plan] = max(due, postponed[plan] ?? due) }
     }
 
-    /// Notes the plans that can't be carried out, or not now.
+    /// Notes the plans that can't be carried out now or at all.
     mutating func note(_ needs: TargetNeeds) {
         failures.merge(needs.failures) { first, _ in first }
         postpone(plans: needs.undecided, until: .now + AttemptLimits.contestedWait)
@@ -41,7 +41,7 @@ struct TargetResult {
         documents += other.documents
     }
 
-    /// Without the orders of plans for which nothing more is done.
+    /// The targets without the orders of ended plans.
     func withoutEnded(_ targets: [Target], of orders: [some TargetOrder]) -> [Target] {
         let ended = ended
         return targets.compactMap { target in
@@ -57,7 +57,7 @@ struct WrittenTarget: Sendable {
     let place: DocumentPlace
     let revision: RevisionID
     let document: JSONText
-    /// The rules that wanted it, each once.
+    /// The rules that requested it, each once.
     let rules: [String]
     /// Whether it is a tombstone now.
     let isDeletion: Bool

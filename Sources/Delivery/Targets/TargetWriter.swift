@@ -5,11 +5,11 @@ internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
-/// Writes the other documents that rules want, before the changed documents themselves.
+/// Writes the other documents that rules change, before the changed documents themselves.
 ///
-/// Each is read first and written only if it needs a change, so repeating it after a crash does no harm. Then the
-/// documents that led to it are checked: if one has changed since it was decided, its outdated decision must not
-/// overwrite what its newer content led to. The write carries the revision that was read *before* that check, so a
+/// Each document is read first and written only if it needs a change, so repeating it after a crash is harmless. Then
+/// the documents that led to it are checked: if one has changed since its decision, the outdated decision must not
+/// overwrite the effects of its newer content. The write names the revision that was read *before* that check, so a
 /// change in between causes a conflict.
 struct TargetWriter {
     let ledger: Ledger
@@ -17,7 +17,7 @@ struct TargetWriter {
     let limits: RequestLimits
     /// One sender for the followed keyspace (nil), and one for each other keyspace that rules name.
     var senders: [String?: BulkSender]
-    /// Shared by all writers, so that those of one run don't cause each other conflicts.
+    /// Shared by all writers of a run, so that they don't cause conflicts for each other.
     let locks: KeyedLock<DocumentPlace>
     let busy: BusyDocuments
     let logger: Logger
@@ -42,7 +42,8 @@ struct TargetWriter {
 
     /// Writes a page of targets of one keyspace.
     ///
-    /// - Returns: What must be read again: after a conflict, because orders remain, or because the page was too large.
+    /// - Returns: The targets that must be read again: after a conflict, because orders remain, or because the page was
+    ///   too large.
     /// - Throws: `RunError`, ``StateError``, `CancellationError`. Some documents may be written then.
     mutating func write(
         _ targets: [Target], in keyspace: String?, _ batch: some TargetBatch, _ triggers: [Trigger],
@@ -59,7 +60,7 @@ struct TargetWriter {
         return again
     }
 
-    /// - Parameter held: The places that are locked. Those that are settled are unlocked, for other writers.
+    /// - Parameter held: The locked places. Settled places are unlocked for other writers.
     private mutating func writeLocked(
         _ targets: [Target], in keyspace: String?, _ batch: some TargetBatch, _ triggers: [Trigger],
         _ held: inout Set<DocumentPlace>, _ result: inout TargetResult
@@ -71,7 +72,7 @@ struct TargetWriter {
         try await noteMade(&page, lookups, in: keyspace, batch, &result)
         var writes: [Write] = []
         for (need, lookup) in zip(try await needs(page, lookups, batch, triggers, &result), lookups) {
-            // It has changed since its puts were written, or they were not yet.
+            // It has changed since its puts were written, or they were not written yet.
             if !need.puts.isEmpty, need.target.revisionWithPuts != lookup.revision {
                 again.append(need.target)
             } else if need.isWrite, let content = need.content {
@@ -123,7 +124,7 @@ struct TargetWriter {
         await progress.count { [count = made.count] in $0.written += count }
     }
 
-    /// What the targets need of those orders whose triggers have not changed since their decision.
+    /// What the targets need, from orders whose triggers have not changed since their decision.
     private mutating func needs(
         _ page: [Target], _ lookups: [DocumentLookup], _ batch: some TargetBatch, _ triggers: [Trigger],
         _ result: inout TargetResult
@@ -156,7 +157,7 @@ struct TargetWriter {
 
     // MARK: - Reading
 
-    /// The wanted documents as they are now.
+    /// The current content of the batch's documents.
     mutating func lookUp(_ batch: PutBatch) async throws -> [DocumentPlace: DocumentLookup] {
         var lookups: [DocumentPlace: DocumentLookup] = [:]
         for (keyspace, group) in groups(batch.targets, batch) {
@@ -167,7 +168,7 @@ struct TargetWriter {
         return lookups
     }
 
-    /// Targets as they are read and written together.
+    /// Targets grouped by how they are read and written.
     private func groups(_ targets: [Target], _ batch: PutBatch) -> [(keyspace: String?, targets: [Target])] {
         Dictionary(grouping: targets, by: \.place.keyspace).flatMap { keyspace, targets in
             targets.grouped(count: limits.documents, bytes: limits.bytes, size: batch.byteCount)
@@ -185,7 +186,7 @@ struct TargetWriter {
         return lookups
     }
 
-    /// The first of the documents: as many as are not too large together, but at least one.
+    /// The first documents whose total size is not too large, but at least one.
     mutating func lookUpSome(_ ids: [DocumentID], in keyspace: String?) async throws -> [DocumentLookup] {
         guard !ids.isEmpty else { return [] }
         guard let lookups = try await senders[keyspace]?.reader.readSome(ids[...], limit: limits.bytesRead) else {
@@ -211,7 +212,8 @@ struct TargetWriter {
         }
     }
 
-    /// A trigger that is written itself gets a conflict if it has changed. The others are checked here, after the writes.
+    /// A trigger that is written itself gets a conflict if it has changed. The other triggers are checked here, after
+    /// the writes.
     mutating func noteOutdatedUnwritten(_ triggers: [Trigger], _ result: inout TargetResult) async throws {
         let unwritten = result.plansWithWrites.subtracting(result.ended).filter { !triggers[$0].isWritten }
         try await noteOutdated(among: unwritten, triggers, &result)
@@ -247,8 +249,8 @@ struct TargetWriter {
         return again
     }
 
-    /// Records which rules led to the documents. The feed of this keyspace will bring them, and they are decided like any
-    /// change.
+    /// Records which rules led to the documents. The feed of this keyspace will return them, and they are decided like
+    /// any change.
     private func noteWritten(
         _ written: [(write: Write, revision: RevisionID)], in keyspace: String?, _ batch: some TargetBatch,
         _ result: inout TargetResult

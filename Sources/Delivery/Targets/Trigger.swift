@@ -1,14 +1,14 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// A changed document whose decision wants other documents.
+/// A changed document whose decision writes other documents.
 struct Trigger: Sendable {
     let id: DocumentID
     let revision: RevisionID?
     let isDeleted: Bool
-    /// Whether it is written itself, after the other documents. Then a conflict would show that it has changed.
+    /// Whether it is written itself after the other documents. Then a conflict would show that it has changed.
     let isWritten: Bool
-    /// Whether a newer change of it is sure to be decided, so this one need not be.
+    /// Whether a newer change of it is certain to be decided, so that this one need not be.
     let willBeDecidedAgain: Bool
 
     init(

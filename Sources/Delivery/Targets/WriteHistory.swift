@@ -4,13 +4,13 @@ internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 
-/// What became of the writes of another document so far, which decides what the next failure means.
+/// The results of another document's writes so far, which determine what the next failure means.
 struct WriteHistory: Sendable {
     /// Writes that the gateway neither accepted nor refused.
     var attempts = 0
     /// Consecutive conflicts: any other outcome ends them.
     var conflicts = 0
-    /// Conflicts although the document still has the revision that was written on.
+    /// Conflicts although the document still has the revision that the write named.
     private(set) var unexplainedConflicts = 0
     private var readRevision: RevisionID??
 
@@ -19,7 +19,7 @@ struct WriteHistory: Sendable {
         var revision: RevisionID?
         if case .found(let found, _) = lookup { revision = found }
         if let readRevision, readRevision == revision {
-            // Only a conflict is one: another outcome says nothing about the revision.
+            // Only a conflict counts: other results say nothing about the revision.
             if conflicts > 0 { unexplainedConflicts += 1 }
         } else {
             unexplainedConflicts = 0
@@ -30,13 +30,13 @@ struct WriteHistory: Sendable {
     /// What the answer to a write means for the document.
     enum Advice: Equatable {
         case written(RevisionID)
-        /// Several want something of it, and one of these is refused: write for one after the other.
+        /// One of several orders may be refused: write them one by one.
         case splitUp
-        /// Read it, and write it if that is still needed.
+        /// Read it again, and write it if that is still needed.
         case again
         /// The orders of the write are impossible.
         case failed(reason: String)
-        /// Others write it all the time: leave it alone for a while.
+        /// Other clients write it constantly: postpone it.
         case postponed
     }
 
@@ -62,7 +62,7 @@ struct WriteHistory: Sendable {
 }
 
 extension DocumentLookup {
-    /// The revision of a document that is there; nil for others.
+    /// The revision of a document that was found; nil otherwise.
     var revision: RevisionID? { if case .found(let revision, _) = self { revision } else { nil } }
 
     /// The revision of the document, if it has this content.

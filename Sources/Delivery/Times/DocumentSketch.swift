@@ -1,14 +1,14 @@
-/// Tells of a document whether it may have been put in: never no if it was, and seldom yes if it was not.
+/// Tells whether a document may have been inserted. There are no false negatives and few false positives.
 ///
-/// A Bloom filter of 1 MiB, which is only there once a document was put in. With 500,000 documents, one in 500 of the
-/// others is taken for one of them.
+/// A Bloom filter of 1 MiB, allocated with the first document. With 500,000 documents, one in 500 of the others is a
+/// false positive.
 struct DocumentSketch {
     private static let bitCount = 1 << 23
     private static let hashes = 4
 
     private var words: [UInt64] = []
 
-    /// Nothing is in it.
+    /// Empty.
     init() {}
 
     var isEmpty: Bool { words.isEmpty }

@@ -3,30 +3,30 @@ internal import GatewayClient
 package import Locking
 internal import Rules
 
-/// The timers of a bot: which documents have rules that wait for a time, or have fired for one.
+/// The timers of a bot: which documents have rules that wait for a time, or that have fired for one.
 ///
-/// They are in the ledger; this is the run's view of them. One for the run and its passes over all documents.
+/// The ledger stores them; this is the run's view of them. The run and its passes over all documents share one.
 package final class DocumentTimers: Sendable {
     private struct State {
-        /// Documents with times. Once in, they stay until the end of the run.
+        /// Documents with timers. They are not removed before the end of the run.
         var documents = DocumentSketch()
-        /// When the task that fires timers wakes up. Nil: not for a timer.
+        /// When the task that fires timers wakes up for a timer. Nil: not for a timer.
         var wakesAt: Int?
     }
 
-    /// Of the run.
+    /// The ledger of the run.
     package let ledger: Ledger
-    /// Whether this is the run to which the ledger belongs, with all its rules.
+    /// Whether this belongs to the run that owns the ledger, with all its rules.
     private let isOfRun: Bool
-    /// If other processes do the same work with the same ledger: the rules whose times this one knows. Then any document
-    /// may have times, and those of other rules are left alone. Nil: all times are this run's.
+    /// If other processes share the work and the ledger: the rules whose times this process knows. Then any document
+    /// may have timers, and those of other rules are left unchanged. Nil: all timers belong to this run.
     private let sharedRules: Set<String>?
     private let state = Locked(State())
-    /// Wakes the task that fires timers, because something has changed.
+    /// Raised to wake the task that fires timers.
     package let changed = Signal()
 
-    /// - Parameter rules: The names of the run's rules with `at:`: forgets the times of all others, unless the state is
-    ///   shared. Nil: of a command that may have other rules than the run, and works beside it; it only adds times.
+    /// - Parameter rules: The names of the run's rules with `at:`. Deletes the times of all others, unless the state is
+    ///   shared. Nil: for a command that works next to the run, perhaps with other rules; it only adds times.
     /// - Throws: ``StateError``.
     package init(_ ledger: Ledger, rules: [String]?) async throws {
         self.ledger = ledger
@@ -37,7 +37,7 @@ package final class DocumentTimers: Sendable {
         try ledger.forEachTimedDocument { id in state.withLock { $0.documents.insert(id.hashValue) } }
     }
 
-    /// - Parameter id: Evaluated only if any document has times.
+    /// - Parameter id: Evaluated only if any document has timers.
     func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
         if sharedRules != nil { return true }
         guard state.withLock({ !$0.documents.isEmpty }) else { return false }
@@ -45,9 +45,10 @@ package final class DocumentTimers: Sendable {
         return state.withLock { $0.documents.mayContain(hash) }
     }
 
-    /// What decisions change of the times. To be recorded at once: a change that arrives from now on finds the documents.
+    /// The changes of timers that result from decisions. Record them at once: later changes already find these
+    /// documents.
     ///
-    /// - Parameter isWhole: Whether all rules of the run, and the newest revision, were decided; else times are only
+    /// - Parameter isWhole: Whether all rules of the run and the newest revision were decided; otherwise times are only
     ///   added.
     func changes(_ decided: [Endings.Ended], isWhole: Bool) -> TimeChanges {
         let isWhole = isWhole && isOfRun
@@ -66,7 +67,7 @@ package final class DocumentTimers: Sendable {
         return TimeChanges(documents: documents, kind: isWhole ? .replaced(ofRules: sharedRules) : .added)
     }
 
-    /// Wakes the task that fires timers, if one of these is due earlier.
+    /// Wakes the task that fires timers if one of these is due earlier.
     func noteRecorded(_ changes: TimeChanges) {
         let first = changes.documents.lazy.flatMap(\.times).filter { !$0.hasFired }.map(\.due).min()
         guard let first, state.withLock({ first < $0.wakesAt ?? .max }) else { return }
@@ -85,13 +86,13 @@ package final class DocumentTimers: Sendable {
 
     /// When the next timer is due.
     package func next(after now: Int) async throws(StateError) -> Int? {
-        // First, so that a timer that is added from now on wakes the waiting task.
+        // Set first, so that a timer that is added from now on wakes the waiting task.
         state.withLock { $0.wakesAt = nil }
         let next = try await ledger.nextTimer(after: now)
         state.withLock { $0.wakesAt = next }
         return next
     }
 
-    /// Another process may have changed the ledger.
+    /// Wakes the task that fires timers, because another process may have changed the ledger.
     package func lookAgain() { changed.raise() }
 }

@@ -1,9 +1,9 @@
 internal import Locking
 
-/// Reads the feed into the log while this member holds the lease of the feed, and waits for that lease otherwise.
+/// Reads the feed into the log while this member holds the feed's lease. Otherwise it waits for that lease.
 ///
-/// It knows no rules, so one with old rules drops nothing. A crash at any moment loses nothing: the sequence is stored
-/// together with the changes before it, and the next leader continues there.
+/// A leader applies no rules, so a leader with old rules drops no change. A crash at any moment loses nothing: the
+/// sequence is stored together with the changes before it, and the next leader continues there.
 package struct FleetLeader: Sendable {
     private let log: any WorkLog
     private let feed: any LeaderFeed
@@ -43,7 +43,7 @@ package struct FleetLeader: Sendable {
         }
     }
 
-    /// Reads and appends until the lease is lost, and does what else only a leader does.
+    /// Reads and appends until the lease is lost, and runs the leader's background work.
     private func lead(_ term: Term, _ tenure: Tenure) async throws(WorkLogError) {
         environment.note(.gained(.feed, takeovers: 0))
         defer { keeper.drop(tenure) }
@@ -54,7 +54,7 @@ package struct FleetLeader: Sendable {
                 group.addTask { try await self.read(open) }
                 group.addTask {
                     try await duty.work(open)
-                    // Nothing more to do; the feed goes on.
+                    // The background work is done; the feed continues.
                     try await Signal().wait()
                 }
                 defer { group.cancelAll() }
@@ -76,7 +76,7 @@ package struct FleetLeader: Sendable {
                 case .fenced:
                     environment.note(.fenced(.feed))
                     return
-                // What is stored tells where to go on.
+                // The stored state tells where to continue.
                 case .unknownCommit, .refused: throw error
                 case .unavailable: await reading.pause(error)
                 }
@@ -95,7 +95,7 @@ private struct FeedReading {
     let environment: FleetEnvironment
     private let settings: FleetSettings
     private var backoff: Backoff
-    /// What was read and is not appended yet.
+    /// Read, but not appended yet.
     private var unstored: FeedPart?
     private var answeredAt: Duration
     private var answered: String?
@@ -114,7 +114,7 @@ private struct FeedReading {
         try await recordAnswered(log, feed)
         guard try await term.hasRoom() else { return }
         if unstored == nil {
-            // From then on, the log says up to where all is answered.
+            // From then on, the log has the answered sequence.
             if term.sequence == nil, let start = try await feed.recordedAnswered() {
                 try await term.append([], upTo: start)
             }

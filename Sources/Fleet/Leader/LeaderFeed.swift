@@ -1,11 +1,11 @@
 /// Where a leader reads changes from, and where it records a safe start outside the log.
 package protocol LeaderFeed: Sendable {
-    /// Reads changes after a sequence, without documents. Waits for the next ones for some seconds.
+    /// Reads changes after a sequence, without documents. Waits some seconds for the next change.
     ///
     /// - Parameter sequence: As JSON text. Nil: from the beginning.
-    /// - Throws: Anything but `CancellationError` is tried again.
+    /// - Throws: Any error but `CancellationError` is followed by another attempt.
     func changes(after sequence: String?, limit: Int) async throws -> FeedPart
-    /// The sequence that was recorded last, to start from when the log is new. Nil: none.
+    /// The last recorded sequence, from which a new log starts. Nil: none.
     func recordedAnswered() async throws -> String?
     /// Records a sequence up to which every change is answered.
     func recordAnswered(_ sequence: String) async throws
@@ -14,7 +14,7 @@ package protocol LeaderFeed: Sendable {
 /// A part of the feed.
 package struct FeedPart: Sendable {
     package var entries: [FeedEntry]
-    /// The sequence up to which the feed was read, as JSON text. Nil: there was nothing, and nothing moved.
+    /// The sequence up to which the feed was read, as JSON text. Nil: the feed has nothing new.
     package var sequence: String?
 
     package init(entries: [FeedEntry], sequence: String?) { (self.entries, self.sequence) = (entries, sequence) }

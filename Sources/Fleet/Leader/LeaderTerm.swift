@@ -1,11 +1,11 @@
 internal import Locking
 
-/// What only one member may do, beside reading the feed: it leads.
+/// Work besides reading the feed that only the leader may do.
 package protocol LeaderDuty: Sendable {
-    /// Works as long as this member leads; then it is cancelled, and must end soon.
+    /// Works until this member no longer leads. Then it is cancelled, and must end soon.
     ///
-    /// - Throws: ``WorkLogError`` from ``LeaderTerm``: the term ends, and a new one begins. Nothing else but
-    ///   `CancellationError`: what else goes wrong, it must try again itself.
+    /// - Throws: ``WorkLogError`` from ``LeaderTerm``: the term ends, and a new one begins. Otherwise only
+    ///   `CancellationError`: it must recover from all other errors itself.
     func work(_ term: LeaderTerm) async throws
 }
 
@@ -17,7 +17,7 @@ package final class LeaderTerm: Sendable {
     private let environment: FleetEnvironment
     private let term: Locked<Term>
     private let appending = TaskLock()
-    /// Changes in the log at most. Nil: not known yet.
+    /// An upper bound of the number of changes in the log. Nil: not known yet.
     private let backlog = Locked<Int?>(nil)
 
     init(
@@ -32,7 +32,7 @@ package final class LeaderTerm: Sendable {
 
     /// Stores changes.
     ///
-    /// - Parameter sequence: Up to which the feed was read; nil for changes that are not of the feed.
+    /// - Parameter sequence: Up to which the feed was read; nil for changes that are not from the feed.
     /// - Returns: The place of the last change in the log.
     /// - Throws: As ``WorkLog/append(_:upTo:_:)``. After `.unavailable` nothing is stored.
     @discardableResult
@@ -47,8 +47,8 @@ package final class LeaderTerm: Sendable {
         return n
     }
 
-    /// Whether the log may grow. Counts only when what was appended since the last count may be too much. If there is
-    /// no room, waits for a moment.
+    /// Whether the log may grow. Counts its changes only if the appends since the last count may have exceeded the
+    /// limit. If there is no room, waits for a moment.
     ///
     /// - Throws: ``WorkLogError``, `CancellationError`.
     package func hasRoom() async throws -> Bool {
@@ -61,6 +61,6 @@ package final class LeaderTerm: Sendable {
         return false
     }
 
-    /// Whether all up to this place was looked at: see ``WorkLog/hasPassed(_:)``.
+    /// Whether every change up to this place was processed: see ``WorkLog/hasPassed(_:)``.
     package func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool { try await log.hasPassed(n) }
 }

@@ -1,8 +1,8 @@
 package import Locking
 
-/// Time as the code of a fleet sees it: monotonic, with an origin of its own in every process. Never the time of day.
+/// The clock of the fleet code: monotonic, with a different origin in each process. Never the time of day.
 package protocol FleetClock: Sendable {
-    /// The time since some fixed moment. Goes on while the process is stopped or the machine sleeps.
+    /// The time since some fixed moment. Advances while the process is stopped or the machine sleeps.
     var now: Duration { get }
     /// Returns at `deadline`.
     ///
@@ -32,11 +32,11 @@ extension FleetClock {
     package func sleep(for time: Duration) async throws { try await sleep(until: now + time) }
 }
 
-/// The clock of the machine.
+/// The machine's clock.
 package struct SystemFleetClock: FleetClock {
     private let origin = ContinuousClock.now
 
-    /// Begins with zero.
+    /// Starts at zero.
     package init() {}
 
     package var now: Duration { origin.duration(to: .now) }

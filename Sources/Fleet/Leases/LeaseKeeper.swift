@@ -1,9 +1,9 @@
 package import Locking
 
-/// Renews the leases of a member, and knows which of them may still be trusted.
+/// Renews the leases of a member, and knows which of them are still valid.
 ///
-/// One renewal every third of the lease's time, in a task of its own and best on a connection of its own, so that no
-/// other call delays it. An engine that does not answer lets the tenures run out; nothing else happens.
+/// Renews every third of the lease's duration, in a separate task and preferably on a separate connection, so that no
+/// other call delays it. If the engine does not answer, the tenures expire.
 package final class LeaseKeeper: Sendable {
     /// A renewal that was answered, and when it was sent.
     package struct Answer: Sendable {
@@ -50,13 +50,13 @@ package final class LeaseKeeper: Sendable {
     /// The latest answer. Nil before the first.
     package var latest: Answer? { state.withLock(\.latest) }
 
-    /// Whether the last renewal that was answered is recent enough for this member to act.
+    /// Whether the last answered renewal is recent enough for this member to cause effects.
     package var isTrusted: Bool { latest.map { environment.clock.now < deadline($0.sentAt) } ?? false }
 
     /// Registers a lease that was granted.
     ///
     /// - Parameters:
-    ///   - sentAt: When the call that got it was sent.
+    ///   - sentAt: When the call that was granted the lease was sent.
     ///   - changed: Raised when the tenure is prolonged or revoked.
     package func grant(_ lease: Lease, sentAt: Duration, changed: Signal? = nil) -> Tenure {
         let tenure = Tenure(lease, until: deadline(sentAt), clock: environment.clock, changed: changed)
@@ -64,7 +64,7 @@ package final class LeaseKeeper: Sendable {
         return tenure
     }
 
-    /// Revokes a tenure. Call this before the lease is given back, not after.
+    /// Revokes a tenure. Call this before the lease is released, not after.
     package func drop(_ tenure: Tenure) {
         tenure.revoke()
         state.withLock { state in
@@ -80,7 +80,8 @@ package final class LeaseKeeper: Sendable {
             state.latest = Answer(sentAt: sentAt, renewal: renewal)
             let tenures = state.tenures.values.sorted { "\($0.lease.name)" < "\($1.lease.name)" }
             let kept = tenures.filter { leases.contains($0.lease) }
-            // Not those that were granted while the renewal was under way: it may have come before the grant.
+            // Leases granted while the renewal was under way are left out: the engine may have answered before the
+            // grant.
             let lost = tenures.filter { !leases.contains($0.lease) && $0.grantedAt < sentAt }
             for tenure in lost { state.tenures[tenure.lease.name] = nil }
             return (kept, lost)

@@ -1,10 +1,10 @@
 package import Locking
 
-/// How long this process may trust a lease: up to some time before it can expire in the engine.
+/// How long this process may rely on a lease: until shortly before it can expire in the engine.
 ///
-/// The deadline is the time at which the last good renewal was *sent*, plus the time of the lease, minus a margin. It
-/// holds without an answer from anybody, so a process that was stopped knows at once that its time is over. Past the
-/// deadline no effect may start; check right before each, with nothing to wait for in between.
+/// The deadline is the time at which the last successful renewal was *sent*, plus the lease's duration, minus a margin.
+/// It needs no further answer, so a process that was paused knows at once that its tenure is over. Past the deadline no
+/// effect may start: check right before each effect, without awaiting anything in between.
 package final class Tenure: Sendable {
     private struct State {
         var deadline: Duration
@@ -12,7 +12,7 @@ package final class Tenure: Sendable {
     }
 
     package let lease: Lease
-    /// When the grant was known here.
+    /// When this process learned of the grant.
     let grantedAt: Duration
     private let clock: any FleetClock
     private let state: Locked<State>
@@ -20,7 +20,7 @@ package final class Tenure: Sendable {
     private let changed: Signal?
 
     /// - Parameters:
-    ///   - deadline: After `clock`.
+    ///   - deadline: By `clock`.
     ///   - changed: Raised when the tenure is prolonged or revoked.
     package init(_ lease: Lease, until deadline: Duration, clock: any FleetClock, changed: Signal? = nil) {
         self.lease = lease
@@ -36,13 +36,13 @@ package final class Tenure: Sendable {
     /// Whether an effect may start at `time`.
     package func isValid(at time: Duration) -> Bool { state.withLock { !$0.isRevoked && time < $0.deadline } }
 
-    /// Whether the lease is known to be lost or was given back. Stays true.
+    /// Whether the lease is known to be lost or was released. Stays true.
     package var isRevoked: Bool { state.withLock(\.isRevoked) }
 
-    /// Until when effects may start, after the clock of this process.
+    /// Until when effects may start, by this process's clock.
     package var deadline: Duration { state.withLock(\.deadline) }
 
-    /// Moves the deadline, never back.
+    /// Moves the deadline forward; never back.
     func prolong(until deadline: Duration) {
         state.withLock { $0.deadline = max($0.deadline, deadline) }
         changed?.raise()

@@ -2,8 +2,8 @@ import Glibc
 
 /// The id of a document in a work log: the bytes of its UTF-8.
 ///
-/// Bytes and not `String`: a gateway takes two spellings of "é" for two documents, Swift does not; and PostgreSQL's
-/// `text` cannot hold U+0000. Ordered by its bytes.
+/// Bytes instead of `String`, because a gateway distinguishes two spellings of "é" and Swift does not, and because
+/// PostgreSQL's `text` cannot hold U+0000. Ordered by its bytes.
 package struct DocumentKey: Sendable {
     /// The UTF-8 of `_id`, not percent-encoded.
     package let bytes: [UInt8]
@@ -32,7 +32,7 @@ extension DocumentKey: Hashable, Comparable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// Compares the bytes that both have.
+    /// Compares the common length.
     private static func compare(_ left: Self, _ right: Self) -> Int32 {
         left.bytes.withUnsafeBytes { left in
             right.bytes.withUnsafeBytes { right in

@@ -1,16 +1,16 @@
 internal import Locking
 
-/// How many commits of a handle to a log were refused, because their lease is void or another commit came between.
+/// Counts refused commits of one handle to a log: their lease was void, or another commit came first.
 package final class FencedCommits: Sendable {
     private let number = Locked(0)
 
-    /// None yet.
+    /// Starts at zero.
     package init() {}
 
     /// Since the handle was opened.
     package var count: Int { number.withLock { $0 } }
 
-    /// Makes a commit, and counts it if it is refused.
+    /// Runs a commit, and counts it if it is refused.
     package func counting<Result: Sendable>(
         _ commit: () async throws(WorkLogError) -> Result
     ) async throws(WorkLogError) -> Result {

@@ -1,4 +1,4 @@
-/// What a member can hold alone for a time.
+/// What one member at a time can hold a lease for.
 package enum LeaseName: Hashable, Sendable, CustomStringConvertible {
     /// Reading the feed.
     case feed
@@ -13,7 +13,7 @@ package enum LeaseName: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads a ``description``. Nil if it is none.
+    /// Parses a ``description``. Nil if it is not one.
     package init?(_ text: String) {
         if text == "feed" {
             self = .feed
@@ -28,7 +28,7 @@ package enum LeaseName: Hashable, Sendable, CustomStringConvertible {
 package struct Lease: Hashable, Sendable {
     package var name: LeaseName
     package var token: Int64
-    /// The state of the engine that granted it. In any other state the lease is void.
+    /// The engine's incarnation that granted it. In any other incarnation the lease is void.
     package var incarnation: String
 
     package init(name: LeaseName, token: Int64, incarnation: String) {
@@ -49,17 +49,17 @@ package struct Term: Hashable, Sendable {
     }
 }
 
-/// The lease of a partition, and how far the partition is.
+/// The lease of a partition, and the partition's position.
 package struct Claim: Hashable, Sendable {
     package var lease: Lease
     package var partition: Int
     /// Every change of the partition up to this place is answered or parked.
     package var position: Int64
-    /// How many commits the partition has seen. A commit is accepted only if it knows of all before it, so that one
-    /// that arrives late changes nothing.
+    /// How many commits the partition has had. A commit is accepted only if it is based on the latest version, so a
+    /// late one changes nothing.
     package var version: Int64
-    /// How many owners lost the partition without a release since its position last moved, as far as they were no
-    /// members any more when another one took it.
+    /// How many owners lost the partition without releasing it since its position last moved. Counts only owners that
+    /// had left the fleet when another member took it.
     package var takeovers: Int
 
     package init(lease: Lease, partition: Int, position: Int64, version: Int64, takeovers: Int) {
@@ -68,9 +68,9 @@ package struct Claim: Hashable, Sendable {
     }
 }
 
-/// Up to where every change is answered: none of them waits in the log, none is parked.
+/// Up to where every change is answered: none is in the log, and none is parked.
 package struct Answered: Hashable, Sendable {
-    /// The place in the log: where it once ended.
+    /// A former end of the log.
     package var n: Int64
     /// The sequence up to which the feed was read then, as JSON text: a safe start if the log is lost.
     package var sequence: String

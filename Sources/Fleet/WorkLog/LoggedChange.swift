@@ -1,14 +1,14 @@
-/// A change as the leader reads it from the feed, without its document; or a wish to look at a document again.
+/// A change as the leader reads it from the feed, without its document; or a request to decide a document again.
 package struct FeedEntry: Hashable, Sendable {
     /// Why the document has to be decided. The raw values are those of a log.
     package enum Kind: Int, Sendable {
-        /// A row of the feed: it was written.
+        /// A row of the feed: the document was written.
         case changed
-        /// A row of the feed: it was deleted.
+        /// A row of the feed: the document was deleted.
         case deleted
-        /// It has not changed: the time of one of its rules has come.
+        /// The document has not changed: one of its timers is due.
         case due
-        /// It has not changed: only what it adds to totals is found out again.
+        /// The document has not changed: only its contribution to totals is computed again.
         case uncounted
 
         /// Whether it is a row of the feed.
@@ -16,12 +16,12 @@ package struct FeedEntry: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// The feed's sequence, as JSON text. Opaque. Empty if it is no row of the feed.
+    /// The feed's sequence, as JSON text. Opaque. Empty if the entry is not from the feed.
     package var sequence: String
     package var id: DocumentKey
-    /// The leaf that wins. Empty if it is no row of the feed.
+    /// The winning revision. Empty if the entry is not from the feed.
     package var revision: String
-    /// The other leaf revisions that the row names, in its order.
+    /// The other leaf revisions in the row, in its order.
     package var otherLeaves: [String]
 
     package init(
@@ -31,7 +31,7 @@ package struct FeedEntry: Hashable, Sendable {
         kind = isDeleted ? .deleted : .changed
     }
 
-    /// - Parameter kind: Not one of the feed.
+    /// - Parameter kind: `.due` or `.uncounted`.
     package init(_ kind: Kind, _ id: DocumentKey) {
         self.init(sequence: "", id: id, revision: "")
         self.kind = kind
@@ -42,7 +42,7 @@ package struct FeedEntry: Hashable, Sendable {
     /// The revisions as a log stores them: the winner first, with a zero byte before each of the others.
     package var revisionBytes: [UInt8] { Array(([revision] + otherLeaves).joined(separator: "\0").utf8) }
 
-    /// What a log has stored.
+    /// Reads what a log has stored.
     package init(kind: Kind, sequence: String, id: DocumentKey, revisionBytes: [UInt8]) {
         let revisions = revisionBytes.split(separator: 0, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
@@ -53,22 +53,23 @@ package struct FeedEntry: Hashable, Sendable {
 
 /// A change in the log, or the parked change of a document.
 package struct LoggedChange: Hashable, Sendable {
-    /// Its place in the log. Rises by 1 from change to change over all partitions, beginning with 1.
+    /// Its place in the log. Starts at 1 and increases by 1 with each change of any partition.
     package var n: Int64
     package var entry: FeedEntry
-    /// Its tries alone that count: those that failed, and those of processes that were no members when this was read.
+    /// Attempts in isolation that count: those that failed, and those of processes that had left the fleet when this
+    /// was read.
     package var tries: Tries
-    /// In a dead change: how many tries alone it had.
+    /// In a dead change: how many attempts in isolation it had.
     package var attempts = 0
     /// In a change of the log: whether the document was parked when this was read.
     package var isParked = false
-    /// In a parked change: the oldest change of the document that is not answered yet. Elsewhere the same as `n`.
+    /// In a parked change: the place of the document's oldest unanswered change. Otherwise the same as `n`.
     package var firstN: Int64
-    /// In a parked change: how often it was parked, 1 or more.
+    /// In a parked change: how many times it was parked, at least 1.
     package var parks = 0
 
-    /// Whether what the document adds to totals must be found out, even if nothing else about it is to be decided. Not
-    /// stored: a log has the kind.
+    /// Whether the document's contribution to totals must be computed, even if nothing else is decided. Not stored: a
+    /// log stores the kind.
     package var mustBeCounted: Bool
 
     package init(
@@ -83,8 +84,8 @@ package struct LoggedChange: Hashable, Sendable {
 
     package var id: DocumentKey { entry.id }
 
-    /// Of changes of one document, in their order, the one that stands for all: what the feed said last; otherwise a
-    /// time; otherwise a count. It has the place of the last one, and is counted if one of them is to be.
+    /// The change that represents several changes of one document: the last one from the feed, otherwise a timer,
+    /// otherwise a recount. It has the place of the last change, and is counted if any of them must be.
     static func standing(for changes: [LoggedChange]) -> LoggedChange? {
         guard var last = changes.last else { return nil }
         let newest =

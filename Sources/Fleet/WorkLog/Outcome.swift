@@ -1,4 +1,4 @@
-/// What happened to changes of a partition: stored in one commit, in the order of these properties.
+/// The results of a partition's changes: stored in one commit, in the order of these properties.
 package struct Outcome: Hashable, Sendable {
     /// The new position. Changes up to it are deleted from the log. Not lower than the old one.
     package var position: Int64
@@ -6,10 +6,10 @@ package struct Outcome: Hashable, Sendable {
     package var unparked: [DocumentKey] = []
     package var dead: [DeadChange] = []
     package var parked: [Parking] = []
-    /// Changes of parked documents. Each takes the place of the parked one, which keeps its time; if none is there any
-    /// more, it is parked and due at once.
+    /// Changes of parked documents. Each replaces the parked change and keeps its time. If there is no parked change
+    /// any more, it is parked and due at once.
     package var joined: [LoggedChange] = []
-    /// Tries that are about to begin, or that the process has survived for some time.
+    /// Attempts that are about to begin, or that the process has survived for some time.
     package var attempted: [Attempt] = []
     /// Whether the lease ends with this commit.
     package var releases = false
@@ -17,22 +17,22 @@ package struct Outcome: Hashable, Sendable {
     package init(position: Int64) { self.position = position }
 }
 
-/// A change that is not tried any more.
+/// A change that is not attempted any more.
 package struct DeadChange: Hashable, Sendable {
     package var change: LoggedChange
-    /// For people. May name the document.
+    /// For operators. May name the document.
     package var reason: String
 
     package init(_ change: LoggedChange, reason: String) { (self.change, self.reason) = (change, reason) }
 }
 
-/// A change that waits for its time outside the log, so that its partition can go on.
+/// A change that waits outside the log for its next attempt, so that its partition can continue.
 package struct Parking: Hashable, Sendable {
-    /// The newest change of the document, with ``LoggedChange/firstN`` and ``LoggedChange/parks`` as they are to be.
+    /// The newest change of the document, with the new ``LoggedChange/firstN`` and ``LoggedChange/parks``.
     package var change: LoggedChange
-    /// When it is due, after the engine's clock at the commit.
+    /// How long after the commit it is due, by the engine's clock.
     package var delay: Duration
-    /// For people. May name the document.
+    /// For operators. May name the document.
     package var reason: String
 
     package init(_ change: LoggedChange, delay: Duration, reason: String) {
@@ -40,24 +40,24 @@ package struct Parking: Hashable, Sendable {
     }
 }
 
-/// An attempt at one document alone that is about to begin, under the name of the process that makes it. Stored before, so that
-/// it counts if it ends the process. Stored again with a lower weight once the process has survived it for some time: it
-/// may still end it, but then another reason is more likely.
+/// An attempt at one document in isolation, under the name of the process that makes it. Stored before it begins, so
+/// that it counts if it crashes the process. Stored again with a lower weight once the process has survived it for some
+/// time: a later crash more likely has another cause.
 package struct Attempt: Hashable, Sendable {
     /// The newest change of the document.
     package var n: Int64
     package var id: DocumentKey
     /// Whether it is the parked change of the document.
     package var isParked: Bool
-    /// Those of others. What others have tried and is not here is given back: they live.
+    /// Attempts of other processes that count. Attempts of processes that still run are removed from the log.
     package var others: Tries
-    /// What this one counts if its process ends. See ``FleetSettings/Isolation/survivalsPerAttempt``.
+    /// The weight of this attempt if its process ends. See ``FleetSettings/Isolation/survivalsPerAttempt``.
     package var weight: Int
 
     package init(n: Int64, id: DocumentKey, isParked: Bool, others: Tries = Tries(), weight: Int) {
         (self.n, self.id, self.isParked, self.others, self.weight) = (n, id, isParked, others, weight)
     }
 
-    /// What a log stores when this member commits it.
+    /// The attempts that a log stores when this member commits it.
     package func tries(of owner: String) -> Tries { others.adding(owner, weight) }
 }

@@ -1,10 +1,10 @@
 /// The answer to a renewal.
 package struct Renewal: Hashable, Sendable {
-    /// The leases that are this member's, from now for the full time.
+    /// The leases of this member, renewed for the full duration.
     package var leases: [Lease]
-    /// How many members work, this one included if it does.
+    /// How many members work on partitions, including this one if it does.
     package var workers: Int
-    /// The free partitions, in rising order. Empty while nothing may be claimed.
+    /// The free partitions, ascending. Empty while nothing may be claimed.
     package var free: [Int]
 
     package init(leases: [Lease], workers: Int, free: [Int]) {
@@ -21,12 +21,12 @@ package struct Interest: Hashable, Sendable {
     package init(claim: Claim, readUpTo: Int64) { (self.claim, self.readUpTo) = (claim, readUpTo) }
 }
 
-/// What waits in a partition.
+/// Which work is pending in a partition.
 package struct News: Hashable, Sendable {
     package var partition: Int
-    /// Changes after those that were read.
+    /// Whether there are changes after the last one that was read.
     package var hasChanges: Bool
-    /// Parked changes whose time has come.
+    /// Whether parked changes are due.
     package var hasDue: Bool
 
     package init(partition: Int, hasChanges: Bool, hasDue: Bool) {
@@ -44,7 +44,7 @@ package struct Backlog: Hashable, Sendable {
         package var position: Int64
         /// Changes in the log.
         package var entries: Int
-        /// Since when the oldest change in the log waits. Nil if there is none.
+        /// How long the oldest change in the log has waited. Nil if there is none.
         package var oldestAge: Duration?
         package var parked: Int
 
@@ -61,7 +61,7 @@ package struct Backlog: Hashable, Sendable {
     /// The member that reads the feed. Nil: none.
     package var leader: String?
     package var dead: Int
-    /// How many leases were taken from an owner that did not release them, since the log was created.
+    /// How many leases were taken over from an owner that had not released them, since the log was created.
     package var takeovers: Int
     /// How many commits were refused, since this handle was opened.
     package var fencedCommits: Int
@@ -71,6 +71,6 @@ package struct Backlog: Hashable, Sendable {
         (self.takeovers, self.fencedCommits) = (takeovers, fencedCommits)
     }
 
-    /// Changes in the log, over all partitions. Without the parked ones.
+    /// Changes in the log, of all partitions. Parked changes are not included.
     package var entries: Int { parts.reduce(0) { $0 + $1.entries } }
 }

@@ -1,15 +1,15 @@
-/// Tries of a document alone that are not answered, or failed: what each process has tried, and what that counts.
+/// Attempts at a document in isolation that failed or have no answer: the weight of each process's attempts.
 ///
-/// A process that tries again has survived its try before, so each counts once. Only those count whose process has
-/// ended: one that lives has survived its try, whatever kept it from an answer.
+/// A process that attempts it again has survived its earlier attempt, so each process counts once. Only attempts of
+/// ended processes count: a process that still runs has survived its attempt.
 package struct Tries: Hashable, Sendable {
-    /// By owner. Tries that were answered as failed have no owner, and always count.
+    /// By owner. Attempts that were answered as failed have no owner, and always count.
     private var weights: [String: Int] = [:]
 
     /// None.
     package init() {}
 
-    /// What a log has stored.
+    /// Reads what a log has stored.
     package init(text: String) {
         for part in text.split(separator: " ") {
             guard let colon = part.lastIndex(of: ":"), let weight = Int(part[part.index(after: colon)...]) else {
@@ -19,34 +19,34 @@ package struct Tries: Hashable, Sendable {
         }
     }
 
-    /// As a log stores them. Empty if there are none.
+    /// As a log stores them: `OWNER:WEIGHT`, separated by spaces. Empty if there are none.
     package var text: String {
         weights.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
     }
 
     package var isEmpty: Bool { weights.isEmpty }
 
-    /// What they add up to.
+    /// The sum of all weights.
     package var total: Int { weights.values.reduce(0, +) }
 
-    /// With an attempt of this process instead of the one before.
+    /// With an attempt of this process, which replaces its previous one.
     func adding(_ owner: String, _ weight: Int) -> Tries {
         var tries = self
         tries.weights[owner] = weight
         return tries
     }
 
-    /// With one that was answered as failed.
+    /// With another attempt that was answered as failed.
     func addingFailed(_ weight: Int) -> Tries { adding("", weights["", default: 0] + weight) }
 
-    /// Of two changes of one document.
+    /// Combines those of two changes of one document.
     func merged(with other: Tries) -> Tries {
         var tries = self
         tries.weights.merge(other.weights, uniquingKeysWith: max)
         return tries
     }
 
-    /// Without those of processes that live.
+    /// Without the attempts of processes that still run.
     package func without(_ living: some Collection<String>) -> Tries {
         var tries = self
         for owner in living { tries.weights[owner] = nil }

@@ -1,6 +1,6 @@
 internal import Locking
 
-/// Works on this member's part of the partitions: takes free ones up to its share, gives back what is too much.
+/// Works on this member's partitions: claims free ones up to its share, and releases those beyond it.
 ///
 /// There is no coordinator: every member computes its share from the number of live members.
 package final class FleetWorker: Sendable {
@@ -13,7 +13,7 @@ package final class FleetWorker: Sendable {
     private let gate = TrialGate()
     private let limit: WorkLimit
     private let isStopping = Locked(false)
-    /// Raised when there is something to do for ``run()``.
+    /// Raised when ``run()`` has something to do.
     private let wake: Signal
 
     package init(
@@ -26,16 +26,16 @@ package final class FleetWorker: Sendable {
         limit = WorkLimit(settings.work.inWork, worthwhile: settings.work.worthwhile)
     }
 
-    /// Finishes what is in work, gives all partitions back, and lets ``run()`` return.
+    /// Finishes the changes under way, releases all partitions, and lets ``run()`` return.
     package func stop() {
         isStopping.withLock { $0 = true }
         wake.raise()
     }
 
-    /// The partitions that this member has, in rising order.
+    /// The partitions of this member, ascending.
     package var partitions: [Int] { loops.withLock { $0.keys.sorted() } }
 
-    /// Works until ``stop()``; or until it is cancelled, which gives nothing back.
+    /// Works until ``stop()``. Cancelling ends it at once and releases nothing.
     ///
     /// - Throws: ``WorkLogError`` `.refused`, `CancellationError`.
     package func run() async throws {
@@ -57,10 +57,10 @@ package final class FleetWorker: Sendable {
         }
     }
 
-    /// In the order of the partitions, so that the same happens in every process.
+    /// In the order of the partitions, so that a simulation is reproducible.
     private var current: [PartitionLoop] { loops.withLock { loops in loops.keys.sorted().compactMap { loops[$0] } } }
 
-    /// Tells the loops what is in the log.
+    /// Tells the loops of new changes in the log.
     private func watch() async throws {
         do { try await watchNews() } catch is CancellationError {}
     }
@@ -93,7 +93,7 @@ package final class FleetWorker: Sendable {
         let share = Partitioning.share(of: log.partitions, among: answer.renewal.workers)
         let all = current
         let working = all.filter { !$0.isDraining && !$0.tenure.isRevoked }
-        // Leases that nothing here works on: a grant whose answer was lost, or a loop that was fenced.
+        // Leases without a loop: the answer to a grant was lost, or a loop was fenced.
         let stray = answer.renewal.leases.filter { lease in
             guard case .partition(let number) = lease.name else { return false }
             return !all.contains { $0.partition == number }
@@ -133,7 +133,7 @@ package final class FleetWorker: Sendable {
         } catch .refused(let reason) {
             throw WorkLogError.refused(reason)
         } catch {
-            // The next renewal shows what was granted.
+            // The next renewal shows which leases were granted.
             return
         }
         for claim in claims {
@@ -161,7 +161,7 @@ package final class FleetWorker: Sendable {
 }
 
 extension LeaseName {
-    /// Nil: it is the feed's.
+    /// Nil: the lease of the feed.
     var partition: Int? {
         guard case .partition(let number) = self else { return nil }
         return number

@@ -1,13 +1,13 @@
 /// What the next commit of a partition stores.
 struct OutcomeDraft {
     private(set) var outcome: Outcome
-    /// Documents whose parked change is stored, changed or removed by it.
+    /// Documents whose parked change it stores, changes or removes.
     private var parked: Set<DocumentKey> = []
     private var unparked: Set<DocumentKey> = []
 
     init(position: Int64) { outcome = Outcome(position: position) }
 
-    /// Whether it stores more than that the position is this one.
+    /// Whether it stores anything besides this position.
     func hasMore(than position: Int64) -> Bool {
         outcome.position > position || !outcome.unparked.isEmpty || !outcome.dead.isEmpty || !outcome.parked.isEmpty
             || !outcome.joined.isEmpty
@@ -18,7 +18,7 @@ struct OutcomeDraft {
         inLog && !unparked.contains(id) || parked.contains(id)
     }
 
-    /// Whether it changes what is parked of the document.
+    /// Whether it changes the document's parked change.
     func touchesParked(_ id: DocumentKey) -> Bool { parked.contains(id) || unparked.contains(id) }
 
     mutating func move(to position: Int64) { outcome.position = position }

@@ -1,18 +1,18 @@
 internal import Locking
 
-/// Works on one partition as long as this member has it: reads, lets the processor decide, commits.
+/// Works on one partition while this member holds it: reads, lets the processor decide, commits.
 ///
-/// One task makes all calls to the log, one after the other; the processor runs in child tasks. Killed or cut off at
-/// any moment, it loses nothing: what is not committed is read again by the next owner.
+/// One task makes all calls to the log, one after the other; the processor runs in child tasks. A crash or lost
+/// connection at any moment loses nothing: the next owner reads again what was not committed.
 final class PartitionLoop: Sendable {
-    /// What other tasks tell the loop.
+    /// Messages of other tasks to the loop.
     private struct Inbox {
         var answers: [(change: LoggedChange, verdict: Verdict)] = []
         var batchesEnded = 0
         var hasChanges = true
         var hasDue = true
         var isDraining = false
-        /// Whether the partition is alone in the gate.
+        /// Whether the partition has exclusive use of the process.
         var isAlone = false
         var readUpTo: Int64
         var claim: Claim
@@ -42,7 +42,7 @@ final class PartitionLoop: Sendable {
 
     // MARK: For the worker
 
-    /// Finishes what is in work, starts nothing more, and gives the partition back.
+    /// Finishes the changes under way, starts nothing more, and releases the partition.
     func drain() {
         inbox.withLock { $0.isDraining = true }
         wake.raise()
@@ -50,12 +50,12 @@ final class PartitionLoop: Sendable {
 
     var isDraining: Bool { inbox.withLock(\.isDraining) }
 
-    /// How far the partition is read. Nil if it wants no news.
+    /// How far the partition was read. Nil if the loop needs no notice of new changes.
     var interest: Interest? {
         inbox.withLock { $0.isDraining ? nil : Interest(claim: $0.claim, readUpTo: $0.readUpTo) }
     }
 
-    /// Something is in the log.
+    /// Notes that there is work in the log.
     func take(_ news: News) {
         inbox.withLock { inbox in
             inbox.hasChanges = inbox.hasChanges || news.hasChanges
@@ -66,14 +66,14 @@ final class PartitionLoop: Sendable {
 
     // MARK: The loop
 
-    /// Works until the partition is given back or lost, or the task is cancelled.
+    /// Works until the partition is released or lost, or the task is cancelled.
     ///
     /// - Throws: ``WorkLogError`` `.refused`.
     func run() async throws(WorkLogError) {
         defer {
             gate.withdraw(partition)
             limit.withdraw(partition)
-            // No try is under way any more.
+            // No attempt is under way any more.
             leaveIfAlone()
         }
         let result = await withDiscardingTaskGroup { group -> Result<Void, WorkLogError> in
@@ -102,12 +102,12 @@ final class PartitionLoop: Sendable {
         var backoff: Backoff
         /// When the engine may be called again.
         var callAfter: Duration?
-        /// When the process has survived the try that is under way alone.
+        /// When the process will have survived the attempt in isolation that is under way.
         var survivesAt: Duration?
         var isCareful: Bool
         /// From when on the log knows which processes have ended.
         let settledAt: Duration
-        /// Whether the partition waits in the gate to be alone.
+        /// Whether the partition waits for exclusive use of the process.
         var isWaiting = false
 
         init(_ loop: PartitionLoop) {
@@ -122,9 +122,9 @@ final class PartitionLoop: Sendable {
 }
 
 extension PartitionLoop.Work {
-    /// Does what can be done now, then waits for something to happen.
+    /// Does all that is possible now, then waits for something to happen.
     ///
-    /// - Returns: Whether the partition is still worked on.
+    /// - Returns: Whether the loop must go on.
     mutating func step(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) -> Bool {
         collect()
         if let callAfter, loop.environment.clock.now < callAfter { return await wait(until: callAfter) }
@@ -148,7 +148,7 @@ extension PartitionLoop.Work {
             backoff.reset()
         } catch .unavailable(let reason) {
             if batches == 0, isTooLate { return false }
-            // Others need not wait for this one.
+            // Other partitions need not wait for this one.
             loop.limit.withdraw(loop.partition)
             callAfter = loop.environment.clock.now + backoff.next(.unavailable(reason))
             return true
@@ -156,29 +156,29 @@ extension PartitionLoop.Work {
         return canGoOn ? true : await wait(until: survivesAt)
     }
 
-    /// Whether the lease has expired meanwhile, so that there is nothing to give back: the next owner reads
-    /// again what is not committed.
+    /// Whether the lease has expired, so that there is nothing to release: the next owner reads again what was not
+    /// committed.
     private var isTooLate: Bool { loop.isDraining && !loop.tenure.isValid }
 
-    /// Whether there is something to do without any news.
+    /// Whether there is something to do without waiting.
     private var canGoOn: Bool {
         if window.needsCommit(claim.position) { return true }
         return !loop.isDraining && hasRoom && loop.inbox.withLock(\.hasChanges)
     }
 
-    /// Much is read at once, unless there is nothing else to do.
+    /// Reads in large batches, unless there is nothing else to do.
     private var hasRoom: Bool {
         let room = loop.settings.work.window - window.count
         return room >= loop.settings.work.window / 2 || room >= loop.settings.work.batch && !window.hasReady
     }
 
-    /// Returns at once if there is something to collect already.
+    /// Returns at once if the processor has already answered.
     private func wait(until deadline: Duration?) async -> Bool {
         do { try await loop.environment.clock.wait(for: loop.wake, until: deadline) } catch { return false }
         return true
     }
 
-    /// Takes in what the processor said.
+    /// Takes the processor's answers.
     private mutating func collect() {
         let (answers, ended) = loop.inbox.withLock { inbox in
             defer { (inbox.answers, inbox.batchesEnded) = ([], 0) }
@@ -209,7 +209,7 @@ extension PartitionLoop.Work {
             }
         }
         if hasChanges, hasRoom {
-            // What ended the process is most likely among the first that were in work.
+            // The change that ended the process was most likely among the first under way.
             let inWork = loop.settings.work.batch * loop.settings.work.batchesAtOnce
             let limit = isCareful ? min(room, inWork) : room
             let changes = try await loop.log.next(claim, after: window.readUpTo, limit: limit)
@@ -246,7 +246,7 @@ extension PartitionLoop.Work {
         guard case .together(let changes) = batch else {
             loop.limit.leave(room)
             loop.gate.leave(isAlone: false)
-            // It turned out to be one that must be tried alone.
+            // The next change must be attempted in isolation.
             if case .alone(let change, _) = batch { putBack([change]) }
             return room > 0
         }
@@ -260,11 +260,12 @@ extension PartitionLoop.Work {
         switch window.take(atMost: loop.settings.work.batch) {
         case nil: return true
         case .together(let changes):
-            // Those that were to be alone are dead by now.
+            // The changes that waited for isolation have been dead-lettered.
             putBack(changes)
             return true
         case .alone(let change, let attempt):
-            // The first try may have been ended by something else; from the second one on, nothing else may be.
+            // Something else may have ended the first attempt. From the second attempt on, nothing else may be under
+            // way.
             let isAlone = !change.tries.isEmpty
             guard enter(isAlone: isAlone) else {
                 putBack([change])
@@ -287,10 +288,10 @@ extension PartitionLoop.Work {
         }
     }
 
-    /// How many more changes may be in work. Few that take long do not keep the others of their calls' places.
+    /// How many more changes may be under way. A few slow changes do not occupy the places of a whole call.
     private var places: Int { loop.settings.work.batch * loop.settings.work.batchesAtOnce - window.runningCount }
 
-    /// An attempt that began some time ago, and has no answer yet, is most likely not what will end the process.
+    /// An attempt that has run for some time without an answer is unlikely to crash the process.
     private mutating func noteSurvival() async throws(WorkLogError) {
         guard let survival = window.survival else {
             survivesAt = nil
@@ -314,12 +315,12 @@ extension PartitionLoop.Work {
         return isIn
     }
 
-    /// The answer is stored. If another change ends the process from now on, this try does not count.
+    /// The answer is stored. If another change ends the process from now on, this attempt does not count.
     private mutating func leaveAfterTry() {
         if batches == 0 { loop.leaveIfAlone() }
     }
 
-    /// What waited to be alone may be dead by now, without an attempt.
+    /// A change that waited for isolation may have been dead-lettered without an attempt.
     private mutating func stopWaiting() {
         guard isWaiting else { return }
         isWaiting = false
@@ -335,7 +336,7 @@ extension PartitionLoop.Work {
         group.addTask { [loop] in await loop.process(changes, isAlone: isAlone) }
     }
 
-    /// Stores an outcome. If it is unknown whether it is stored, asks until it is known.
+    /// Commits an outcome. If it is unknown whether it was stored, asks until it is known.
     private mutating func commit(_ outcome: Outcome) async throws(WorkLogError) {
         do throws(WorkLogError) {
             claim = try await loop.log.commit(claim, outcome)
@@ -349,8 +350,8 @@ extension PartitionLoop.Work {
             .committed(partition: claim.partition, parked: outcome.parked.count, dead: outcome.dead.count))
     }
 
-    /// Finds out whether the last commit is stored: then the version is one higher. If it is not, it is tried again; the
-    /// version keeps a late one from being carried out twice.
+    /// Finds out whether the last commit is stored: then the version is one higher. If not, it is repeated; the version
+    /// prevents a late commit from being carried out twice.
     private mutating func settle() async throws(WorkLogError) {
         var backoff = Backoff(loop.settings, loop.environment)
         while true {
@@ -366,13 +367,13 @@ extension PartitionLoop.Work {
             switch now.version {
             case claim.version + 1: claim = now
             case claim.version: throw .unavailable("the commit is not stored")
-            default: throw .fenced("another commit came between")
+            default: throw .fenced("another commit came first")
             }
             return
         }
     }
 
-    /// The last commit. If it is unknown whether it is stored, the next renewal tells.
+    /// The last commit. If it is unknown whether it is stored, the next renewal shows it.
     private mutating func release() async throws(WorkLogError) {
         loop.tenure.revoke()
         var outcome = window.outcome
@@ -403,7 +404,7 @@ extension PartitionLoop {
             inbox.withLock { $0.answers.append((change, verdict)) }
             wake.raise()
         }
-        // Alone until the answer is stored.
+        // Isolated until the answer is stored.
         if !isAlone { gate.leave(isAlone: false) }
         let answered = told.withLock { $0 }
         limit.leave(changes.count { !answered.contains($0.n) })

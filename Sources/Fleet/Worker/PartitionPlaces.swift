@@ -1,18 +1,18 @@
-/// The places of a partition that were read, and which of them are answered: up to where no gap is left.
+/// The places of a partition that were read, and which of them are answered: determines up to where no gap is left.
 struct PartitionPlaces {
     /// The place of the last change that was read.
     private(set) var readUpTo: Int64
-    /// Places that were read, in order, and are not below the position.
+    /// Places that were read and are not below the position, in order.
     private var open = Queue<Int64>()
     private var answered: Set<Int64> = []
     private var position: Int64
 
     init(position: Int64) { (readUpTo, self.position) = (position, position) }
 
-    /// How many places were read that are not below the position.
+    /// The number of places that were read and are not below the position.
     var count: Int { open.count }
 
-    /// - Precondition: It is after ``readUpTo``.
+    /// - Precondition: `place` is after ``readUpTo``.
     mutating func read(_ place: Int64) {
         readUpTo = place
         open.append(place)
@@ -25,7 +25,7 @@ struct PartitionPlaces {
         for place in places where place > position { answered.insert(place) }
     }
 
-    /// - Returns: The place up to which all are answered.
+    /// - Returns: The place up to which all changes are answered.
     mutating func movePosition() -> Int64 {
         while let place = open.first, answered.remove(place) != nil {
             _ = open.popFirst()

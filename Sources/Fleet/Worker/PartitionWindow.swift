@@ -1,20 +1,20 @@
-/// The changes of a partition that are in work: which may start, and what is to be stored.
+/// The changes of a partition under way: which may start, and what must be stored.
 ///
-/// One document is never in work twice, and its changes are answered in order. Different documents may finish in any
-/// order; the position moves when no gap is below it.
+/// One document is never processed twice at once, and its changes are answered in order. Different documents may finish
+/// in any order; the position moves when there is no gap below it.
 struct PartitionWindow {
     /// What the processor gets next.
     enum Batch: Equatable {
         case together([LoggedChange])
-        /// Nothing else may be in work meanwhile; the attempt must be stored first.
+        /// In isolation: nothing else may be under way, and the attempt must be stored first.
         case alone(LoggedChange, Attempt)
     }
 
     /// A document with changes in the window.
     private struct Subject {
-        /// In order; with the parked change, which is the oldest.
+        /// In order, including the parked change, which is the oldest.
         var pending: [LoggedChange] = []
-        /// What the processor has: the newest of the changes that are answered with it.
+        /// The change that the processor works on: the newest of those that its answer covers.
         var running: LoggedChange?
         var covered: [Int64] = []
         /// The place of the oldest change without an answer.
@@ -23,14 +23,14 @@ struct PartitionWindow {
         var isParked: Bool
         /// The place of the parked change when it was read.
         var parkedN: Int64 = 0
-        /// Those of other processes, and those that failed.
+        /// Attempts of other processes, and attempts that failed.
         var tries: Tries
-        /// Whether they omit members that were absent for some time.
+        /// Whether attempts of members that were absent for some time are already left out.
         var isSettled: Bool
         var parks = 0
         var mustBeAlone = false
         var isAlone = false
-        /// Whether it is only counted, while a parked change of it waits for something.
+        /// Whether it is only counted while its parked change waits.
         var isBesideParked = false
 
         mutating func add(_ change: LoggedChange, isSettled: Bool) {
@@ -51,16 +51,17 @@ struct PartitionWindow {
     private var suspects = Queue<DocumentKey>()
     private var places: PartitionPlaces
     private var draft: OutcomeDraft
-    /// For parked documents that were answered under this claim: up to which place, if that is not read yet. An owner
-    /// before this one read it, and parked it.
+    /// Parked documents that were answered under this claim, up to a place that this owner has not read yet: an earlier
+    /// owner read that place and parked it.
     private var answeredAhead: [DocumentKey: Int64] = [:]
-    /// Whether what is read from now on tells which processes have ended. See ``FleetSettings/Isolation/settlingTime``.
+    /// Whether changes that are read from now on show which processes have ended. See
+    /// ``FleetSettings/Isolation/settlingTime``.
     var isSettled = false
-    /// Changes up to this place are tried alone. See ``beCareful(upTo:)``.
+    /// Changes up to this place are attempted in isolation. See ``beCareful(upTo:)``.
     private var carefulUpTo: Int64 = 0
-    /// How many changes the processor has.
+    /// How many changes the processor works on.
     private(set) var runningCount = 0
-    /// What the processor has that nothing else may be in work with.
+    /// The attempt in isolation that is under way.
     private var trial: Trial?
 
     /// The place of the last change that was read.
@@ -74,7 +75,7 @@ struct PartitionWindow {
         draft = OutcomeDraft(position: position)
     }
 
-    /// From now on changes up to this place are tried alone.
+    /// From now on changes up to this place are attempted in isolation.
     mutating func beCareful(upTo n: Int64) { carefulUpTo = n }
 
     // MARK: Reading
@@ -93,13 +94,13 @@ struct PartitionWindow {
         guard change.n > max(subject?.parkedN ?? 0, answeredAhead[id] ?? 0) else { return places.answer(change.n) }
         let isParked = subject?.isBesideParked ?? draft.isParked(id, inLog: change.isParked)
         if isParked, change.entry.kind != .uncounted {
-            // The parked change will be decided as of then: only what the feed says may replace it.
+            // The parked change is decided with the content at that time: only a change from the feed may replace it.
             if change.entry.kind.isOfFeed { draft.join(change) }
             places.answer(change.n)
         } else if subject != nil {
             subjects[id]?.add(change, isSettled: isSettled)
         } else {
-            // What a document adds to totals does not wait for its parked change.
+            // A document's contribution to totals does not wait for its parked change.
             subjects[id] = Subject(
                 pending: [change], firstN: change.n, isParked: false, tries: change.tries, isSettled: isSettled,
                 isBesideParked: isParked)
@@ -107,7 +108,7 @@ struct PartitionWindow {
         }
     }
 
-    /// Adds parked changes whose time has come. What is in work or about to be stored is left out.
+    /// Adds parked changes that are due. Documents that are under way or about to be stored are left out.
     mutating func addDue(_ changes: [LoggedChange]) {
         for change in changes {
             let id = change.id
@@ -121,14 +122,14 @@ struct PartitionWindow {
 
     // MARK: Starting
 
-    /// Whether there are changes that are not in work.
+    /// Whether there are changes that have not started.
     var hasReady: Bool { !ready.isEmpty || !suspects.isEmpty }
-    /// Whether ``take(atMost:)`` may give something.
+    /// Whether ``take(atMost:)`` may return a batch.
     var hasStartable: Bool { trial == nil && (suspects.isEmpty ? !ready.isEmpty : runningCount == 0) }
-    /// Whether that is one which must be tried alone.
+    /// Whether that batch must be attempted in isolation.
     var startsAlone: Bool { hasStartable && !suspects.isEmpty }
 
-    /// What may start now. A suspect waits until nothing is in work, and nothing starts before it.
+    /// The batch that may start now. A suspect waits until nothing is under way, and nothing starts before it.
     mutating func take(atMost limit: Int) -> Batch? {
         guard trial == nil else { return nil }
         var batch: [LoggedChange] = []
@@ -150,17 +151,17 @@ struct PartitionWindow {
         return batch.isEmpty ? nil : .together(batch)
     }
 
-    /// Nil if it was tried often enough: then it is dead. If processes that have tried it may still come back, it waits
-    /// for them.
+    /// Nil if it has had all its attempts: then it is dead-lettered. While processes that attempted it may still
+    /// rejoin, it waits for them.
     private mutating func takeAlone(_ id: DocumentKey) -> Batch? {
         guard let change = start(id), let subject = subjects[id] else { return nil }
         guard subject.tries.total < isolation.triesOfDead else {
             if subject.isSettled {
-                settle(id, dead: "too many tries alone failed or ended the process")
+                settle(id, dead: "failed or crashed too often in isolation")
             } else {
                 park(
                     id, tries: subject.tries, parks: max(subject.parks, 1), isolation.settlingTime,
-                    "processes that tried it may come back")
+                    "waiting for crashed members to return")
             }
             movePosition()
             return nil
@@ -190,8 +191,8 @@ struct PartitionWindow {
 
     // MARK: Surviving
 
-    /// What is to be stored when the process has survived the try that is under way for some time. Nil: there is none, or
-    /// it is stored already.
+    /// What must be stored when the process has survived the current attempt for some time. Nil: there is no attempt,
+    /// or it is stored already.
     var survival: Attempt? {
         guard let trial, !trial.isSurvived else { return nil }
         var attempt = trial.attempt
@@ -204,13 +205,13 @@ struct PartitionWindow {
 
     // MARK: Answers
 
-    /// Takes the answer to a change that the processor has. A second answer is ignored.
+    /// Takes the processor's answer to a change. A second answer is ignored.
     mutating func answer(_ change: LoggedChange, _ verdict: Verdict) {
         let id = change.id
         guard let subject = subjects[id], let running = subject.running, running.n == change.n else { return }
         if subject.isAlone { trial = nil }
         defer { movePosition() }
-        // Its parked change keeps its place, and is counted with its decision.
+        // The parked change stays parked, and is counted when it is decided.
         if subject.isBesideParked, verdict != .postponed { return settle(id, dead: nil) }
         switch verdict {
         case .done: settle(id, dead: nil)
@@ -221,7 +222,7 @@ struct PartitionWindow {
             fail(id, subject.tries.addingFailed(isolation.survivalsPerAttempt), reason)
         case .failed: putBack(id, isSuspect: true)
         case .postponed:
-            // It was not tried. This process lives, so nothing counts.
+            // It was not attempted. This process still runs, so nothing counts.
             putBack(id, isSuspect: subject.mustBeAlone || subject.isAlone)
         }
     }
@@ -258,7 +259,7 @@ struct PartitionWindow {
         ready.append(id)
     }
 
-    /// Changes that came meanwhile are parked with it.
+    /// Later changes of the document are parked with it.
     private mutating func park(_ id: DocumentKey, tries: Tries, parks: Int, _ delay: Duration, _ reason: String) {
         guard let subject = subjects.removeValue(forKey: id), let running = subject.running,
             var change = LoggedChange.standing(for: [running] + subject.pending)
@@ -273,7 +274,7 @@ struct PartitionWindow {
     private mutating func putBack(_ id: DocumentKey, isSuspect: Bool) {
         guard var subject = subjects[id], let running = subject.running else { return }
         runningCount -= 1
-        // The older ones that are answered with it need not be told apart any more, except by their places.
+        // Of the older changes that its answer covers, only the places matter from now on.
         subject.pending =
             subject.covered.map { n in
                 var change = running
@@ -285,7 +286,7 @@ struct PartitionWindow {
         subject.mustBeAlone = isSuspect
         subject.isAlone = false
         subjects[id] = subject
-        // First again: it may be waited for elsewhere, see ``TrialGate``.
+        // It stays first, because the partition may already wait for exclusive use: see ``TrialGate``.
         if subject.mustBeAlone { suspects.prepend(id) } else { ready.append(id) }
     }
 
@@ -293,10 +294,10 @@ struct PartitionWindow {
 
     // MARK: Storing
 
-    /// Whether there is something to store since `position` was.
+    /// Whether there is something to store besides `position`.
     func needsCommit(_ position: Int64) -> Bool { draft.hasMore(than: position) }
 
-    /// What is to be stored now. Once it is, call ``stored()``, before anything else is read or answered.
+    /// What must be stored now. Call ``stored()`` once it is, before anything else is read or answered.
     var outcome: Outcome { draft.outcome }
 
     /// The outcome is stored.
@@ -304,10 +305,10 @@ struct PartitionWindow {
 }
 
 extension FleetSettings.Isolation {
-    /// A document is not tried again if its tries add up to this.
+    /// A document is dead-lettered when the weights of its attempts add up to this.
     fileprivate var triesOfDead: Int { attempts * survivalsPerAttempt }
 
-    /// How many tries these are at least.
+    /// The number of attempts that this weight stands for, rounded up.
     fileprivate func number(_ tries: Tries) -> Int { (tries.total + survivalsPerAttempt - 1) / survivalsPerAttempt }
 
     fileprivate func delay(after tries: Tries) -> Duration { retryDelay * (1 << min(number(tries) - 1, 10)) }

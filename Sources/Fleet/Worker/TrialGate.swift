@@ -1,23 +1,23 @@
 internal import Locking
 
-/// Lets a document that may have ended the process before be tried with nothing else in the process.
+/// Gives a document that may have crashed a process exclusive use of this process.
 ///
-/// Otherwise every document that is tried alone in its partition takes the blame for one that ends the process in
-/// another partition. A partition that waits to be alone goes before those that share. No call blocks: a refused partition asks again
-/// when its signal is raised.
+/// Without it, a document attempted in isolation would count as the cause when a document of another partition ends the
+/// process. A partition that waits for exclusive use takes precedence over partitions that share the process. No call
+/// blocks: a refused partition asks again when its signal is raised.
 final class TrialGate: Sendable {
     private struct State {
         var sharing = 0
         var alone: Int?
-        /// Partitions that want to be alone, in the order in which they asked.
+        /// Partitions that wait for exclusive use, in the order of their requests.
         var waiting: [Int] = []
-        /// Of partitions that were refused.
+        /// The signals of refused partitions.
         var refused: [Int: Signal] = [:]
     }
 
     private let state = Locked(State())
 
-    /// Enters together with others. False: a partition is alone, or waits to be.
+    /// Enters together with others. False: a partition has or waits for exclusive use.
     func share(_ partition: Int, _ signal: Signal) -> Bool {
         state.withLock { state in
             guard state.alone == nil, state.waiting.isEmpty else {
@@ -29,7 +29,7 @@ final class TrialGate: Sendable {
         }
     }
 
-    /// Enters alone. False: others are inside, or asked before.
+    /// Enters exclusively. False: others are inside, or asked first.
     func enterAlone(_ partition: Int, _ signal: Signal) -> Bool {
         state.withLock { state in
             if !state.waiting.contains(partition) { state.waiting.append(partition) }
@@ -50,7 +50,7 @@ final class TrialGate: Sendable {
         }
     }
 
-    /// A partition asks no more.
+    /// A partition withdraws its request.
     func withdraw(_ partition: Int) {
         change { state in
             state.refused[partition] = nil
@@ -58,7 +58,7 @@ final class TrialGate: Sendable {
         }
     }
 
-    /// Wakes those that were refused, in the order of their partitions, if one may enter now.
+    /// Wakes refused partitions in ascending order, if one may enter now.
     private func change(_ body: (inout State) -> Void) {
         let signals = state.withLock { state -> [Signal] in
             body(&state)

@@ -1,10 +1,11 @@
 internal import Locking
 
-/// Limits how many changes a member has in work at once, over all its partitions.
+/// Limits how many changes of all partitions a member has under way.
 ///
-/// What is in work must be finished before a partition can be given back. Without this limit, a member with a backlog and
-/// slow rules would begin all of it, and those that join would get nothing until it is nearly done. No call blocks: a
-/// partition that is refused asks again when its signal is raised. They are served in the order in which they asked.
+/// The changes under way must be finished before a partition can be released. Without this limit, a member with a
+/// backlog and slow rules would start all of it, and new members would get nothing until it is nearly done. No call
+/// blocks: a refused partition asks again when its signal is raised. Partitions are served in the order of their
+/// requests.
 final class WorkLimit: Sendable {
     private struct State {
         var room: Int
@@ -12,21 +13,21 @@ final class WorkLimit: Sendable {
         let worthwhile: Int
         var waiting: [(partition: Int, signal: Signal)] = []
 
-        /// Who may enter now.
+        /// The partitions that may enter now.
         var next: Signal? { room >= worthwhile ? waiting.first?.signal : nil }
     }
 
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - limit: How many changes may be in work.
-    ///   - worthwhile: No partition gets room for fewer, unless it asks for fewer.
+    ///   - limit: The most changes under way.
+    ///   - worthwhile: A partition gets room for at least this many changes, unless it asks for fewer.
     init(_ limit: Int, worthwhile: Int = 1) {
         let limit = max(1, limit)
         state = Locked(State(room: limit, worthwhile: min(limit, worthwhile)))
     }
 
-    /// Takes room for at most this many changes. 0: there is too little, or others asked first.
+    /// Reserves room for at most this many changes. Returns 0 if there is too little, or others asked first.
     func enter(_ partition: Int, atMost count: Int, _ signal: Signal) -> Int {
         let (taken, next) = state.withLock { state -> (Int, Signal?) in
             let isFirst = state.waiting.first.map { $0.partition == partition } ?? true
@@ -45,15 +46,15 @@ final class WorkLimit: Sendable {
         return taken
     }
 
-    /// Takes room, even if there is none.
+    /// Reserves room even if the limit is exceeded.
     func add(_ count: Int) { state.withLock { $0.room -= count } }
 
-    /// Gives room back.
+    /// Returns room.
     func leave(_ count: Int) {
         change { $0.room += count }
     }
 
-    /// A partition asks no more.
+    /// A partition withdraws its request.
     func withdraw(_ partition: Int) {
         change { state in state.waiting.removeAll { $0.partition == partition } }
     }

@@ -234,7 +234,7 @@ extension MemoryLog {
         try check(claim, owner)
         let number = claim.partition
         guard parts[number].version == claim.version, outcome.position >= parts[number].position else {
-            throw .fenced("another commit came between")
+            throw .fenced("another commit came first")
         }
         for id in outcome.unparked { parts[number].parked[id] = nil }
         for dead in outcome.dead { self.dead[dead.change.n] = dead }

@@ -57,7 +57,7 @@ import Testing
         arguments: [
             (DatabaseReset(mark: nil), "this bot's mark is missing"),
             (DatabaseReset(mark: other), "its mark is not this bot's"),
-            (DatabaseReset(mark: own, isOlder: true), "this bot's mark in it is an earlier one"),
+            (DatabaseReset(mark: own, isOlder: true), "it has an earlier version of this bot's mark"),
         ])
     private func aResetSaysWhatWasFound(reset: DatabaseReset, part: String) {
         #expect(reset.reason.contains(part))
