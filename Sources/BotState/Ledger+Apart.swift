@@ -6,7 +6,7 @@ extension Ledger {
     package func apart<Value: Sendable>(
         _ body: @escaping @Sendable (Ledger) throws(StateError) -> Value
     ) async throws(StateError) -> Value {
-        guard case .postgres = store.language else { return try body(self) }
+        guard case .postgres = store.dialect else { return try body(self) }
         return try await BlockingCall.run { () throws(StateError) in try body(self) }
     }
 }

@@ -110,13 +110,13 @@ package struct Delivery: Sendable {
         do {
             try await work {
                 guard !source.endsItself else {
-                    return try await accompany(companions) { try await source.run(into: self) }
+                    return try await runWithCompanions(companions) { try await source.run(into: self) }
                 }
                 let shift = DutyShift(makers: duties, flow: flow, endsOnceSettled: mode.endsOnceSettled)
                 let stoppable = companions.map { companion -> @Sendable () async throws -> Void in
                     { try await endWhenStopped(companion) }
                 }
-                try await accompany(stoppable) {
+                try await runWithCompanions(stoppable) {
                     try await shift.attend { try await readUntilStopped { try await source.run(into: self) } }
                 }
             }
@@ -161,7 +161,7 @@ package struct Delivery: Sendable {
     }
 
     /// Calls `body` while the companions run. The first error ends all of them.
-    private func accompany(
+    private func runWithCompanions(
         _ companions: [@Sendable () async throws -> Void],
         whileRunning body: @escaping @Sendable () async throws -> Void
     ) async throws {

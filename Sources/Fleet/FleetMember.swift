@@ -11,7 +11,7 @@ package final class FleetMember: Sendable {
     private let log: any WorkLog
     private let environment: FleetEnvironment
     private let role: Role
-    private let keeper: LeaseKeeper
+    private let renewer: LeaseRenewer
     private let leader: FleetLeader
     /// Knows which partitions this member works on.
     package let worker: FleetWorker
@@ -25,15 +25,15 @@ package final class FleetMember: Sendable {
         settings: FleetSettings = FleetSettings(), environment: FleetEnvironment = FleetEnvironment()
     ) {
         (self.log, self.environment, self.role) = (log, environment, role)
-        keeper = LeaseKeeper(log: log, settings: settings, environment: environment)
+        renewer = LeaseRenewer(log: log, settings: settings, environment: environment)
         leader = FleetLeader(
-            log: log, feed: feed, duty: duty, keeper: keeper, settings: settings, environment: environment)
+            log: log, feed: feed, duty: duty, renewer: renewer, settings: settings, environment: environment)
         worker = FleetWorker(
-            log: log, processor: processor, keeper: keeper, settings: settings, environment: environment)
+            log: log, processor: processor, renewer: renewer, settings: settings, environment: environment)
     }
 
     /// Whether this member may cause effects now: its lease was renewed recently enough.
-    package var mayAct: Bool { keeper.isTrusted }
+    package var mayAct: Bool { renewer.isTrusted }
 
     /// Sets what is called after the work has stopped and before this process leaves the fleet.
     package func setBeforeLeaving(_ body: @escaping @Sendable () async -> Void) { beforeLeaving.withLock { $0 = body } }
@@ -49,7 +49,7 @@ package final class FleetMember: Sendable {
     /// - Throws: ``WorkLogError`` `.refused`, `CancellationError`.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.keeper.run() }
+            group.addTask { try await self.renewer.run() }
             if role != .worker { group.addTask { try await self.leadUntilStopped() } }
             if role != .reader { group.addTask { try await self.worker.run() } }
             // The renewals end only with an error, the other tasks when they are stopped.

@@ -2,7 +2,7 @@ package import Fleet
 internal import PostgreSQL
 
 extension PostgresWorkLog {
-    package func commit(_ claim: Claim, _ outcome: Outcome) async throws(WorkLogError) -> Claim {
+    package func commit(_ claim: Claim, _ outcome: PartitionOutcome) async throws(WorkLogError) -> Claim {
         let values =
             claim.lease.parameters(owner) + [
                 .int(claim.partition), .int(Int(claim.version)), .int(Int(claim.position)), .int(Int(outcome.position)),
@@ -61,7 +61,7 @@ extension PostgresWorkLog {
 
     /// In the order of the outcome's properties. Each statement names a row only once, because it cannot change a row
     /// twice.
-    private static func statements(for outcome: Outcome, of owner: String, partition: Int) -> [Statement] {
+    private static func statements(for outcome: PartitionOutcome, of owner: String, partition: Int) -> [Statement] {
         func statement<Element>(
             _ sql: String, _ elements: [Element], _ values: ([Element]) -> [PostgresValue]
         ) -> Statement? {
@@ -71,7 +71,7 @@ extension PostgresWorkLog {
         let retried = outcome.attempted.filter(\.isParked)
         return [
             statement(unparking, outcome.unparked) { [SQLArray.bytes($0.map(\.bytes))] },
-            statement(burying, latest(outcome.dead, by: \.change.n)) { dead in
+            statement(insertingDead, latest(outcome.dead, by: \.change.n)) { dead in
                 columns(dead.map(\.change)) + [
                     SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason)),
                 ]
@@ -79,14 +79,23 @@ extension PostgresWorkLog {
             statement(parking, latest(outcome.parked, by: \.change.id)) { parked in
                 let delays = parked.map { Int64($0.delay.wholeMilliseconds) }
                 return columns(parked.map(\.change))
-                    + [tries(parked.map(\.change.tries)), reasons(parked.map(\.reason)), SQLArray.numbers(delays)]
+                    + [
+                        isolatedAttempts(parked.map(\.change.isolatedAttempts)), reasons(parked.map(\.reason)),
+                        SQLArray.numbers(delays),
+                    ]
             },
-            statement(joining, merged(outcome.joined)) { columns($0) + [tries($0.map(\.tries))] },
+            statement(joining, merged(outcome.joined)) { columns($0) + [isolatedAttempts($0.map(\.isolatedAttempts))] },
             statement(attempting, latest(begun, by: \.n)) { attempts in
-                [SQLArray.numbers(attempts.map(\.n)), tries(attempts.map { $0.tries(of: owner) })]
+                [
+                    SQLArray.numbers(attempts.map(\.n)),
+                    isolatedAttempts(attempts.map { $0.isolatedAttempts(of: owner) }),
+                ]
             },
             statement(retrying, latest(retried, by: \.id)) { attempts in
-                [SQLArray.bytes(attempts.map(\.id.bytes)), tries(attempts.map { $0.tries(of: owner) })]
+                [
+                    SQLArray.bytes(attempts.map(\.id.bytes)),
+                    isolatedAttempts(attempts.map { $0.isolatedAttempts(of: owner) }),
+                ]
             },
         ].compactMap { $0 }
     }
@@ -125,7 +134,9 @@ extension PostgresWorkLog {
         ]
     }
 
-    private static func tries(_ tries: [Tries]) -> PostgresValue { SQLArray.texts(tries.map(\.text)) }
+    private static func isolatedAttempts(_ attempts: [IsolatedAttempts]) -> PostgresValue {
+        SQLArray.texts(attempts.map(\.text))
+    }
 
     private static func reasons(_ reasons: [String]) -> PostgresValue { SQLArray.texts(reasons.map(\.storable)) }
 
@@ -136,7 +147,7 @@ extension PostgresWorkLog {
 
     private static let unparking = "DELETE FROM parked WHERE partition = $1 AND id = ANY ($2::bytea[])"
 
-    private static let burying = """
+    private static let insertingDead = """
         INSERT INTO dead_change (partition, at, \(names), attempts, reason)
         SELECT $1::smallint, clock_timestamp(), d.* FROM unnest(\(arrays), $9::int[], $10::text[]) d
         ON CONFLICT (n) DO UPDATE SET partition = excluded.partition, at = excluded.at, first_n = excluded.first_n,

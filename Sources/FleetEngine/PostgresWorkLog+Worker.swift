@@ -8,11 +8,13 @@ extension PostgresWorkLog {
     private static let longestPoll = Duration.milliseconds(100)
 
     /// Asks once, then again every 50 to 100 ms: one statement that reads two index entries for each partition.
-    package func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
+    package func pendingWork(_ readPositions: [ReadPosition], within time: Duration) async throws(WorkLogError)
+        -> [PendingWork]
+    {
         let end = ContinuousClock.now + time
         var pause = Self.shortestPoll
         while true {
-            let found = try await news(interests)
+            let found = try await pendingWork(readPositions)
             let left = end - .now
             guard found.isEmpty, left > .zero else { return found }
             do { try await Task.sleep(for: min(pause, left)) } catch { throw .unavailable("cancelled") }
@@ -20,15 +22,15 @@ extension PostgresWorkLog {
         }
     }
 
-    private func news(_ interests: [Interest]) async throws(WorkLogError) -> [News] {
-        let claims = interests.map(\.claim)
+    private func pendingWork(_ readPositions: [ReadPosition]) async throws(WorkLogError) -> [PendingWork] {
+        let claims = readPositions.map(\.claim)
         let values: [PostgresValue] = [
             .text(owner), SQLArray.smallNumbers(claims.map(\.partition)), SQLArray.numbers(claims.map(\.lease.token)),
-            SQLArray.texts(claims.map(\.lease.incarnation)), SQLArray.numbers(interests.map(\.readUpTo)),
+            SQLArray.texts(claims.map(\.lease.incarnation)), SQLArray.numbers(readPositions.map(\.readUpTo)),
         ]
         return try await working.call { session in
-            try session.connection.run(Self.latestNews, values).rows.map { row in
-                News(partition: try row.int(0), hasChanges: try row.bool(1), hasDue: try row.bool(2))
+            try session.connection.run(Self.latestPendingWork, values).rows.map { row in
+                PendingWork(partition: try row.int(0), hasChanges: try row.bool(1), hasDue: try row.bool(2))
             }
         }
     }
@@ -85,7 +87,7 @@ extension PostgresWorkLog {
 
 extension PostgresWorkLog {
     /// `$1` owner, then arrays: `$2` partitions, `$3` tokens, `$4` incarnations, `$5` the last places that were read.
-    private static let latestNews = """
+    private static let latestPendingWork = """
         SELECT i.partition, x.has_changes, x.has_due
         FROM unnest($2::smallint[], $3::bigint[], $4::text[], $5::bigint[]) i (partition, token, incarnation, n)
         JOIN fleet f ON f.incarnation = i.incarnation
@@ -152,6 +154,8 @@ extension LoggedChange {
             kind: kind, sequence: try row.text(1), id: DocumentKey(bytes: try row.bytes(2)),
             revisionBytes: try row.bytes(3))
         let living = (row[6].text ?? "").split(separator: " ").map(String.init) + [owner]
-        self.init(n: try row.int64(0), entry: entry, tries: Tries(text: try row.text(5)).without(living))
+        self.init(
+            n: try row.int64(0), entry: entry, isolatedAttempts: IsolatedAttempts(text: try row.text(5)).without(living)
+        )
     }
 }

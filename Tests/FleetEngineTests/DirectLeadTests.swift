@@ -4,7 +4,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-/// One member has the whole work, or several share it.
+/// One member does all the work, or several share it.
 @Suite(.limitedParallelism) struct DirectLeadTests {
     private static func bed() async throws -> TestBed {
         let bed = try TestBed()
@@ -17,7 +17,7 @@ import Testing
         if case .refused(let holder) = entry { holder } else { nil }
     }
 
-    /// Lets the time of every lease pass.
+    /// Lets every lease expire.
     private static func passLease(_ bed: TestBed) async throws {
         try await bed.pass(bed.leaseTime + .milliseconds(100))
     }
@@ -36,11 +36,11 @@ import Testing
     @Test func directLeaderKeepsAllOthersOut() async throws {
         let bed = try await Self.bed()
         let (first, second) = (bed.log("a", isDirect: true), bed.log("b", isDirect: true))
-        let sharer = bed.log("c")
+        let member = bed.log("c")
         #expect(try Self.holder(first.leadDirectly()) == nil)
         #expect(try Self.holder(second.leadDirectly()) == "test a")
-        #expect(try await Self.holder(sharer.join()) == "test a")
-        #expect(try await sharer.lead() == nil)
+        #expect(try await Self.holder(member.join()) == "test a")
+        #expect(try await member.lead() == nil)
         try first.leaveNow { _ in }
         #expect(try Self.holder(second.leadDirectly()) == nil)
     }
@@ -49,7 +49,7 @@ import Testing
         let bed = try await Self.bed()
         let direct = bed.log("a", isDirect: true)
         let (reader, worker) = (bed.log("b", works: false), bed.log("c"))
-        // Before anybody reads the feed, the first one is named.
+        // Before any member reads the feed, the first one is named.
         #expect(try await Self.holder(worker.join()) == nil)
         #expect(try Self.holder(direct.leadDirectly()) == "test c")
         #expect(try await Self.holder(reader.join()) == nil)
@@ -75,7 +75,7 @@ import Testing
         }
         #expect(log.membership == membership)
         #expect(try Self.holder(other.leadDirectly()) == "test a")
-        // It is none of those that share the work.
+        // It does not share the work.
         #expect(try await bed.run("SELECT shares OR works FROM member")[0][0] == .int(0))
     }
 
@@ -87,7 +87,7 @@ import Testing
         _ = try log.leadDirectly()
         let membership = log.membership
         try await Self.passLease(bed)
-        // Expired, but nobody took anything.
+        // Expired, but no other member took its leases.
         #expect(try await Self.isMember(bed, "a", membership))
         let next = bed.log("b", isDirect: !joins)
         #expect(try await Self.holder(joins ? next.join() : next.leadDirectly().withoutLease) == nil)
@@ -107,7 +107,7 @@ import Testing
         #expect(try await !Self.isMember(bed, "a", membership))
         #expect(try await Self.isMember(bed, "b", direct.membership))
         try direct.leaveNow { _ in }
-        // Nobody took the partition.
+        // No other member took the partition.
         #expect(try await worker.refresh(claim) == claim)
     }
 
@@ -120,14 +120,14 @@ import Testing
         #expect(try await log.renew().leases.isEmpty)
         #expect(try await !Self.isMember(bed, "a", membership))
         try await log.leave()
-        // Until the leases of before would have run out.
+        // Until the earlier leases would have expired.
         let holder = try Self.holder(other.leadDirectly())
         #expect(holder == "no member yet: the engine went back to an older state")
         try await Self.passLease(bed)
         #expect(try Self.holder(other.leadDirectly()) == nil)
     }
 
-    /// As while a dump is restored. Once it has ended, the member goes on.
+    /// As while a dump is being restored. Afterwards the member continues.
     @Test func noMemberBeginsWithoutTheFleetRow() async throws {
         let bed = try await Self.bed()
         try await bed.run("CREATE TABLE old AS TABLE fleet", "DELETE FROM fleet")

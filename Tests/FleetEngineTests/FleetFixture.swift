@@ -5,7 +5,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-/// A feed that is known from the beginning.
+/// A feed with fixed changes.
 struct FixedFeed: LeaderFeed {
     let entries: [FeedEntry]
     /// How many were read.
@@ -54,8 +54,8 @@ final class EffectRecorder: Sendable {
         RecordingProcessor(recorder: self, owner: owner, pause: pause)
     }
 
-    /// Every document's last change had an effect; per partition tokens never go back, so that no two owners worked at
-    /// once; and under one token the changes of a document come in order, each once.
+    /// Checks that every document's last change had an effect; that tokens never decrease in a partition, so that no
+    /// two owners worked at once; and that under one token the changes of a document come in order, each once.
     func check(_ feed: FixedFeed, sourceLocation: SourceLocation = #_sourceLocation) {
         let effects = effects.with { $0 }
         var last: [DocumentKey: Int64] = [:]
@@ -122,7 +122,7 @@ final class TestFleet: Sendable {
         members.withLock { $0[owner] = (member, task) }
     }
 
-    /// As a crash: nothing is given back.
+    /// Like a crash: releases nothing.
     func cancel(_ owner: String) async {
         guard let task = members.withLock({ $0.removeValue(forKey: owner)?.task }) else { return }
         task.cancel()
@@ -153,6 +153,6 @@ final class TestFleet: Sendable {
         #expect(try await bed.run("SELECT count(*) FROM dead_change")[0][0].int == 0)
     }
 
-    /// Waits until so many changes were read from the feed.
+    /// Waits until this number of changes was read from the feed.
     func wait(for count: Int) async { await feed.served.wait { $0 >= count } }
 }

@@ -46,14 +46,14 @@ import Testing
                 let changes = try await log.next(claims[index], after: claims[index].position, limit: batch)
                 guard let last = changes.last else { continue }
                 for (one, other) in zip(changes, changes.dropFirst()) where one.n >= other.n { disorder += 1 }
-                claims[index] = try await log.commit(claims[index], Outcome(position: last.n))
+                claims[index] = try await log.commit(claims[index], PartitionOutcome(position: last.n))
                 done += changes.count
                 calls += 1
             }
             if done == before {
                 if await isOver() { return (done, disorder, calls) }
-                let interests = claims.map { Interest(claim: $0, readUpTo: $0.position) }
-                _ = try await log.news(interests, within: .milliseconds(200))
+                let readPositions = claims.map { ReadPosition(claim: $0, readUpTo: $0.position) }
+                _ = try await log.pendingWork(readPositions, within: .milliseconds(200))
             }
         }
     }
@@ -102,17 +102,17 @@ import Testing
         #expect(all.changes == count && all.disorder == 0)
     }
 
-    /// How often the idle poll asks, and what a call costs.
+    /// The frequency of the idle poll, and the cost of a call.
     @Test func idle() async throws {
         let bed = try TestBed(leaseTime: .seconds(30), partitions: Self.partitions)
         let log = try await bed.prepared("a")
         let claims = try await log.claim(Array(0..<16), atMost: 16)
-        let interests = claims.map { Interest(claim: $0, readUpTo: 0) }
+        let readPositions = claims.map { ReadPosition(claim: $0, readUpTo: 0) }
         let cpu = clock()
-        _ = try await log.news(interests, within: .seconds(5))
-        print("waiting 5 s for news: \(Double(clock() - cpu) / 1e3) ms of CPU here")
+        _ = try await log.pendingWork(readPositions, within: .seconds(5))
+        print("waiting 5 s for work: \(Double(clock() - cpu) / 1e3) ms of CPU here")
         for (name, body) in [
-            ("news", { _ = try await log.news(interests, within: .zero) }),
+            ("pending work", { _ = try await log.pendingWork(readPositions, within: .zero) }),
             ("renew", { _ = try await log.renew() }),
             ("next", { _ = try await log.next(claims[0], after: 0, limit: 100) }),
             ("lead", { _ = try await log.lead() }),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.serialized, .limitedParallelism) struct PostgresConformanceTests {
     @Test(arguments: WorkLogConformance.rules) func keeps(_ rule: WorkLogConformance) async throws {
-        // Only `pass` lets as much time go by.
+        // Only `pass` lets this much time pass.
         let bed = try TestBed(leaseTime: .seconds(300))
         let isSaved = Locked(false)
         try await rule.check(

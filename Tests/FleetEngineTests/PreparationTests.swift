@@ -31,7 +31,7 @@ struct PreparationTests {
         await #expect(throws: WorkLogError.self) { try await bed.log("b", partitions: 0).prepare() }
     }
 
-    /// They may come back, for example with a dump.
+    /// They may reappear, for example with a restored dump.
     @Test func callWithoutTablesMayBeRetried() async throws {
         let bed = try TestBed()
         await #expect {
@@ -65,12 +65,12 @@ struct PreparationTests {
         try await bed.prepare(log, through: address)
         let before = try await log.incarnation()
         #expect(try await log.claim([0, 1], atMost: 2).count == 2)
-        // The superuser reads more of the server, and finds no other incarnation.
+        // The superuser can read more of the server, and finds the same incarnation.
         #expect(try await bed.log("b").incarnation() == before)
         #expect(try await log.renew().leases.count == 2)
     }
 
-    /// Once each start needed the right to create something.
+    /// Regression: each start needed the privilege to create objects.
     @Test func roleThatMayOnlyUseTheTablesSuffices() async throws {
         let bed = try TestBed()
         let maker = bed.log("maker")
@@ -89,7 +89,7 @@ struct PreparationTests {
         #expect(try await log.renew().free == [0, 1, 2, 3])
         let (claim, before) = (try await log.take(1), log.membership)
         try await log.fill([id(1)])
-        _ = try await log.commit(claim, Outcome(position: 1))
+        _ = try await log.commit(claim, PartitionOutcome(position: 1))
         // Another incarnation voids the membership.
         try await bed.run("UPDATE fleet SET timeline = '00000000'")
         #expect(try await log.renew().leases.isEmpty)
@@ -102,7 +102,7 @@ struct PreparationTests {
         let bed = try TestBed()
         let log = try await bed.prepared("a")
         let (claim, before) = (try await log.take(1), try await log.incarnation())
-        // As a restored dump: the same lines in new tables.
+        // Like a restored dump: the same rows in new tables.
         try await bed.run(
             "ALTER TABLE fleet RENAME TO old", "CREATE TABLE fleet (LIKE old INCLUDING ALL)",
             "INSERT INTO fleet TABLE old", "DROP TABLE old")
@@ -110,7 +110,7 @@ struct PreparationTests {
         #expect(renewal.leases.isEmpty && renewal.free.isEmpty)
         let after = try await log.incarnation()
         #expect(after != before)
-        await expectFenced { try await log.commit(claim, Outcome(position: 0)) }
+        await expectFenced { try await log.commit(claim, PartitionOutcome(position: 0)) }
         #expect(try await log.claim([1], atMost: 1).isEmpty)
         #expect(try await log.lead() == nil)
         try await bed.pass(bed.leaseTime + .milliseconds(100))
@@ -120,7 +120,7 @@ struct PreparationTests {
     /// As after the promotion of a standby, or a recovery from a backup.
     @Test func otherTimelineIsANewIncarnation() async throws {
         let server = try TestPostgres(settings: ["restore_command=false"])
-        // Longer than all that follows takes on a busy machine.
+        // Longer than the rest of this test takes on a busy machine.
         let bed = try TestBed(server, leaseTime: .seconds(120))
         let log = try await bed.prepared("a")
         let (claim, before) = (try await log.take(1), try await log.incarnation())
@@ -130,8 +130,8 @@ struct PreparationTests {
         server.stop(signal: SIGINT)
         try #require(creat(server.socketFolder + "/data/recovery.signal", 0o644) >= 0)
         try server.start()
-        // Which call notices it makes no difference.
-        await expectFenced { try await Self.retried { try await log.commit(claim, Outcome(position: 0)) } }
+        // Any call may notice it.
+        await expectFenced { try await Self.retried { try await log.commit(claim, PartitionOutcome(position: 0)) } }
         #expect(try await Self.retried { try await log.incarnation() } != before)
         #expect(try await Self.retried { try await log.renew() } == Renewal(leases: [], workers: 1, free: []))
     }
@@ -180,11 +180,11 @@ struct PreparationTests {
         let membership = first.membership
         #expect(try await !Self.isFenced(bed) { try PostgresWorkLog.lockMember("a", membership: membership, $0) })
         try await bed.pass(bed.leaseTime + .milliseconds(100))
-        // Expired, but nobody took anything.
+        // Expired, but no other member took its leases.
         #expect(try await !Self.isFenced(bed) { try PostgresWorkLog.lockMember("a", $0) })
         _ = try await second.take(1)
         #expect(try await Self.isFenced(bed) { try PostgresWorkLog.lockMember("a", $0) })
-        // It comes back as another member.
+        // It rejoins with another membership.
         _ = try await first.renew()
         #expect(try await !Self.isFenced(bed) { try PostgresWorkLog.lockMember("a", $0) })
         #expect(try await Self.isFenced(bed) { try PostgresWorkLog.lockMember("a", membership: membership, $0) })

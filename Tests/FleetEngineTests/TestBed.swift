@@ -6,7 +6,7 @@ import TestKit
 
 @testable import BotState
 
-/// A work log in a schema of its own, on a server that all tests share, or another.
+/// A work log in its own schema, on the server that all tests share or on another one.
 struct TestBed: Sendable {
     /// With room for the connections of all tests at once.
     private static let shared = Result { try TestPostgres(settings: ["max_connections=300"]) }
@@ -16,7 +16,7 @@ struct TestBed: Sendable {
     let address: PostgresAddress
     let leaseTime: Duration
     let partitions: Int
-    /// For ``run(_:)``: to make a connection takes the server longer than most statements.
+    /// For ``run(_:)``: making a connection takes longer than most statements.
     private let connection: PostgresQueue
 
     init(
@@ -101,14 +101,14 @@ struct TestBed: Sendable {
         "fleet", "lease", "member", "partition_position", "work", "parked", "dead_change", "mark",
     ]
 
-    /// Keeps what the tables have now.
+    /// Saves the content of the tables.
     func save() async throws {
         for table in Self.tables {
             try await run("DROP TABLE IF EXISTS old_\(table)", "CREATE TABLE old_\(table) AS TABLE \(table)")
         }
     }
 
-    /// Puts back what was saved, as if another server had it.
+    /// Restores the saved content, as if another server had it.
     func restore() async throws {
         for table in Self.tables {
             try await run("DELETE FROM \(table)", "INSERT INTO \(table) TABLE old_\(table)")

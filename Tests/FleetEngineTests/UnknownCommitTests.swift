@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .limitedParallelism) struct UnknownCommitTests {
     private static let mark = "find-this-text"
 
-    private struct Bench {
+    private struct TestConnection {
         let bed: TestBed
         let relay: TestRelay
         let log: PostgresWorkLog
@@ -30,64 +30,64 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func appendWithoutAnAnswer(_ isStored: Bool) async throws {
-        let bench = try await Bench()
-        let term = try #require(try await bench.log.lead())
-        _ = try await bench.log.append([], upTo: "0", term)
-        bench.relay.when(Self.mark, isStored ? .cutAfter : .cutBefore)
-        #expect(await Self.isUnknown { try await bench.log.append([entry(1, id(0))], upTo: "1", term) })
-        let next = try #require(try await bench.log.lead())
+        let test = try await TestConnection()
+        let term = try #require(try await test.log.lead())
+        _ = try await test.log.append([], upTo: "0", term)
+        test.relay.when(Self.mark, isStored ? .cutAfter : .cutBefore)
+        #expect(await Self.isUnknown { try await test.log.append([entry(1, id(0))], upTo: "1", term) })
+        let next = try #require(try await test.log.lead())
         #expect(next.sequence == (isStored ? "1" : "0") && next.n == (isStored ? 1 : 0))
-        // One that arrives late changes nothing.
-        await expectFenced { try await bench.log.append([entry(1, id(0))], upTo: "1", term) }
+        // A late commit changes nothing.
+        await expectFenced { try await test.log.append([entry(1, id(0))], upTo: "1", term) }
     }
 
     @Test(arguments: [false, true]) func commitWithoutAnAnswer(_ isStored: Bool) async throws {
-        let bench = try await Bench()
-        try await bench.log.fill([id(1), id(1)])
-        var claim = try await bench.log.take(1)
-        claim = try await bench.log.commit(claim, Outcome(position: 0))
-        bench.relay.when(Self.mark, isStored ? .cutAfter : .cutBefore)
-        #expect(await Self.isUnknown { try await bench.log.commit(claim, Outcome(position: 1)) })
-        let now = try await bench.log.refresh(claim)
+        let test = try await TestConnection()
+        try await test.log.fill([id(1), id(1)])
+        var claim = try await test.log.take(1)
+        claim = try await test.log.commit(claim, PartitionOutcome(position: 0))
+        test.relay.when(Self.mark, isStored ? .cutAfter : .cutBefore)
+        #expect(await Self.isUnknown { try await test.log.commit(claim, PartitionOutcome(position: 1)) })
+        let now = try await test.log.refresh(claim)
         #expect(now.version == claim.version + (isStored ? 1 : 0) && now.position == (isStored ? 1 : 0))
-        #expect(try await bench.log.backlog().entries == (isStored ? 1 : 2))
+        #expect(try await test.log.backlog().entries == (isStored ? 1 : 2))
     }
 
     @Test(arguments: [false, true]) func commitOfSeveralStatementsWithoutAnAnswer(_ isStored: Bool) async throws {
-        let bench = try await Bench()
-        try await bench.log.fill([id(1)])
-        let claim = try await bench.log.take(1)
-        var outcome = Outcome(position: 1)
+        let test = try await TestConnection()
+        try await test.log.fill([id(1)])
+        let claim = try await test.log.take(1)
+        var outcome = PartitionOutcome(position: 1)
         outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry(1, id(1))), reason: "bad")]
-        bench.relay.when("COMMIT", isStored ? .cutAfter : .cutBefore)
-        #expect(await Self.isUnknown { try await bench.log.commit(claim, outcome) })
-        #expect(try await bench.log.refresh(claim).version == (isStored ? 1 : 0))
-        #expect(try await bench.log.backlog().dead == (isStored ? 1 : 0))
+        test.relay.when("COMMIT", isStored ? .cutAfter : .cutBefore)
+        #expect(await Self.isUnknown { try await test.log.commit(claim, outcome) })
+        #expect(try await test.log.refresh(claim).version == (isStored ? 1 : 0))
+        #expect(try await test.log.backlog().dead == (isStored ? 1 : 0))
     }
 
-    /// Until then nothing was sent that could be stored.
+    /// Before the end, nothing was sent that could be stored.
     @Test func transactionBrokenBeforeItsEndIsNotStored() async throws {
-        let bench = try await Bench()
-        try await bench.log.fill([id(1)])
-        let claim = try await bench.log.take(1)
-        var outcome = Outcome(position: 1)
+        let test = try await TestConnection()
+        try await test.log.fill([id(1)])
+        let claim = try await test.log.take(1)
+        var outcome = PartitionOutcome(position: 1)
         outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry(1, id(1))), reason: "bad")]
-        bench.relay.when(Self.mark, .cutAfter)
+        test.relay.when(Self.mark, .cutAfter)
         await #expect {
-            try await bench.log.commit(claim, outcome)
+            try await test.log.commit(claim, outcome)
         } throws: { error in
             if case WorkLogError.unavailable = error { true } else { false }
         }
-        #expect(try await bench.log.commit(claim, outcome).version == 1)
+        #expect(try await test.log.commit(claim, outcome).version == 1)
     }
 
     @Test func lateAnswerIsUnknown() async throws {
-        let bench = try await Bench()
-        try await bench.log.fill([id(1)])
-        let claim = try await bench.log.take(1)
-        _ = try await bench.log.next(claim, after: 0, limit: 1)
-        bench.relay.when(Self.mark, .swallowAnswers)
-        #expect(await Self.isUnknown { try await bench.log.commit(claim, Outcome(position: 1)) })
-        #expect(try await bench.log.refresh(claim).version == 1)
+        let test = try await TestConnection()
+        try await test.log.fill([id(1)])
+        let claim = try await test.log.take(1)
+        _ = try await test.log.next(claim, after: 0, limit: 1)
+        test.relay.when(Self.mark, .swallowAnswers)
+        #expect(await Self.isUnknown { try await test.log.commit(claim, PartitionOutcome(position: 1)) })
+        #expect(try await test.log.refresh(claim).version == 1)
     }
 }

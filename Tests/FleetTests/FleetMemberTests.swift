@@ -59,7 +59,7 @@ import Testing
         #expect((0..<8).allSatisfy { engine.holder(of: $0) == nil })
     }
 
-    /// A link to an engine that dies at some time: then no call is answered.
+    /// A link to an engine that fails at some time and then answers no call.
     private struct MortalLink: EngineLink {
         let isDead = Locked(false)
 
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// Once it asked until it was killed whether its last commit was stored.
+    /// Regression: it asked whether its last commit was stored until it was killed.
     @Test(.limitedParallelism) func memberThatStopsWithoutAnEngineEndsWithItsLease() async throws {
         let clock = SystemFleetClock()
         let engine = MemoryEngine(partitions: 1, leaseTime: .seconds(2), time: { clock.now })
@@ -93,7 +93,7 @@ import Testing
         #expect(!engine.isEmpty)
     }
 
-    /// Answers when it is told.
+    /// Answers when the test tells it to.
     private struct Slow: Processor {
         let isOver: Signal
         var hasBegun = Signal()
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// So a kill by chance seldom counts in full against a document that takes long.
+    /// So a random kill rarely counts in full against a slow document.
     @Test(.limitedParallelism) func survivedTryIsStoredWithALowerWeight() async throws {
         let clock = SystemFleetClock()
         let totals = Monitor<[Int]>([])
@@ -120,7 +120,7 @@ import Testing
         var settings = FleetSettings()
         (settings.isolation.survival, settings.isolation.suspiciousTakeovers) = (.milliseconds(1), 0)
         let isOver = Signal()
-        // A takeover is suspicious of what it finds in the log, not of what comes later.
+        // After a takeover, only changes that are already in the log are suspects.
         let before = MemoryWorkLog(engine, owner: "before", works: false, link: MemoryLink(clock: clock), clock: clock)
         _ = try await before.renew()
         let term = try #require(try await before.lead())

@@ -4,11 +4,12 @@ import Testing
 @testable import Fleet
 
 @Suite struct PartitionWindowTests {
-    /// - Parameter tries: What those of another process count.
-    private func change(_ n: Int64, _ id: String, tries: Int = 0, isParked: Bool = false) -> LoggedChange {
+    /// - Parameter attempts: The weight of another process's attempts.
+    private func change(_ n: Int64, _ id: String, attempts: Int = 0, isParked: Bool = false) -> LoggedChange {
         LoggedChange(
             n: n, entry: FeedEntry(sequence: "\(n)", id: DocumentKey(id), revision: "r\(n)"),
-            tries: tries == 0 ? Tries() : Tries().adding("other", tries), isParked: isParked)
+            isolatedAttempts: attempts == 0 ? IsolatedAttempts() : IsolatedAttempts().adding("other", attempts),
+            isParked: isParked)
     }
 
     private func fail() { Issue.record("not alone") }
@@ -57,11 +58,11 @@ import Testing
         let batch = together(window.take(atMost: 9))
         #expect(batch.map(\.n) == [3, 4] && batch.map(\.entry.kind) == [.changed, .due])
         #expect(batch[0].entry.revision == "r1")
-        // A change does not make a count unnecessary: the rules may pass over it.
+        // A change does not make a recount unnecessary: the rules may skip the change.
         #expect(batch.map(\.mustBeCounted) == [false, true])
         window.add([look(5, "a", .uncounted)])
         window.answer(batch[0], .parked(.seconds(1), "slow"))
-        // It is decided as of then, and counted.
+        // It is decided with its content at that time, and counted.
         #expect(window.outcome.parked.map(\.change.n) == [5])
         #expect(window.outcome.parked.map(\.change.entry.revision) == ["r1"])
         window.stored()
@@ -69,7 +70,7 @@ import Testing
         #expect(window.outcome.joined.map(\.n) == [7])
         window.answer(batch[1], .done)
         #expect(window.outcome.position == 7)
-        // A count waits for nothing, and leaves the parked change alone.
+        // A recount does not wait, and does not affect the parked change.
         window.stored()
         window.add([look(8, "a", .uncounted, isParked: true)])
         let count = together(window.take(atMost: 9))
@@ -103,56 +104,56 @@ import Testing
         #expect(attempt == Attempt(n: 1, id: DocumentKey("a"), isParked: false, weight: 4))
         #expect(window.take(atMost: 9) == nil)
         window.answer(alone, .failed("no"))
-        #expect(window.outcome.parked.map(\.change.tries.total) == [4])
+        #expect(window.outcome.parked.map(\.change.isolatedAttempts.total) == [4])
         #expect(together(window.take(atMost: 9)).map(\.n) == [3])
     }
 
     @Test func abandonedTryDoesNotCount() {
-        var window = window([change(1, "a", tries: 16)])
+        var window = window([change(1, "a", attempts: 16)])
         for _ in 0..<3 {
             guard case .alone(let alone, let attempt) = window.take(atMost: 9) else {
                 return fail()
             }
-            #expect(attempt.tries(of: "this").total == 20)
+            #expect(attempt.isolatedAttempts(of: "this").total == 20)
             window.answer(alone, .postponed)
         }
         #expect(!window.needsCommit(0))
     }
 
-    /// Once the position stood still until something else happened.
+    /// Regression: the position did not move until something else happened.
     @Test func documentTriedTooOftenIsDeadWithoutATry() {
-        var window = window([change(1, "a", tries: 20), change(2, "b")])
+        var window = window([change(1, "a", attempts: 20), change(2, "b")])
         #expect(together(window.take(atMost: 9)).isEmpty || window.outcome.position == 1)
         #expect(window.outcome.dead.map(\.change.n) == [1])
         #expect(window.outcome.dead.map(\.change.attempts) == [5])
         #expect(window.outcome.position == 1)
     }
 
-    /// Once an engine that failed again and again made documents dead.
+    /// Regression: an engine that failed repeatedly caused dead letters.
     @Test func processThatTriesAgainHasSurvivedEarlierTries() {
-        var stored = Tries()
+        var stored = IsolatedAttempts()
         for _ in 0..<30 {
-            // What the log gives this process leaves out its own.
+            // The log leaves out this process's own attempts.
             var first = change(1, "a")
-            first.tries = stored.without(["this"])
+            first.isolatedAttempts = stored.without(["this"])
             var window = window([first])
             window.beCareful(upTo: 1)
             guard case .alone(_, let attempt) = window.take(atMost: 9) else { return fail() }
-            stored = attempt.tries(of: "this")
+            stored = attempt.isolatedAttempts(of: "this")
         }
         #expect(stored.total == 4)
     }
 
-    /// Right after an outage of the engine, not all members are back.
+    /// Right after an outage of the engine, some members have not rejoined.
     @Test func documentIsNotDeadWhileCrashedMembersMayReturn() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
-        let first = change(1, "a", tries: 20)
+        let first = change(1, "a", attempts: 20)
         window.add([first])
         #expect(window.take(atMost: 9) == nil)
         let parked = window.outcome.parked
         #expect(window.outcome.dead.isEmpty && window.outcome.position == 1)
         #expect(parked.map(\.delay) == [FleetSettings().isolation.settlingTime])
-        #expect(parked.map(\.change.tries) == [first.tries] && parked.map(\.change.parks) == [1])
+        #expect(parked.map(\.change.isolatedAttempts) == [first.isolatedAttempts] && parked.map(\.change.parks) == [1])
         window.stored()
         window.isSettled = true
         window.addDue(parked.map(\.change))
@@ -160,12 +161,12 @@ import Testing
         #expect(window.outcome.dead.map(\.change.attempts) == [5])
     }
 
-    /// How many processes a document ends until it is dead.
+    /// How many processes a document crashes before it is dead-lettered.
     private func deaths(isSurvivedForSomeTime: Bool) -> Int {
-        var (stored, deaths) = (Tries(), 0)
+        var (stored, deaths) = (IsolatedAttempts(), 0)
         while true {
             var first = change(1, "a")
-            first.tries = stored
+            first.isolatedAttempts = stored
             var window = window([first])
             window.beCareful(upTo: 1)
             guard case .alone(_, let attempt) = window.take(atMost: 9) else {
@@ -173,12 +174,12 @@ import Testing
                 return deaths
             }
             let last = isSurvivedForSomeTime ? window.survival ?? attempt : attempt
-            stored = last.tries(of: "process \(deaths)")
+            stored = last.isolatedAttempts(of: "process \(deaths)")
             deaths += 1
         }
     }
 
-    /// Both end, the one that is most likely innocent later.
+    /// Both are dead-lettered, but the one that is more likely innocent later.
     @Test func documentThatCrashesProcessesIsDeadAfterFiveOrTwentyTries() {
         #expect(deaths(isSurvivedForSomeTime: false) == 5)
         #expect(deaths(isSurvivedForSomeTime: true) == 20)
@@ -186,18 +187,20 @@ import Testing
 
     @Test(arguments: [(Verdict.failed("no"), [16]), (.postponed, [])])
     func survivedTryCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
-        var window = window([change(1, "a", tries: 12)])
+        var window = window([change(1, "a", attempts: 12)])
         guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
-        #expect(window.survival?.tries(of: "this").total == 13)
+        #expect(window.survival?.isolatedAttempts(of: "this").total == 13)
         window.survive()
         #expect(window.survival == nil)
         window.answer(alone, verdict)
-        #expect(window.outcome.parked.map(\.change.tries.total) == parked)
-        // One that was not tried counts nothing.
-        if case .alone(_, let attempt) = window.take(atMost: 9) { #expect(attempt.tries(of: "this").total == 16) }
+        #expect(window.outcome.parked.map(\.change.isolatedAttempts.total) == parked)
+        // A change that was not attempted does not count.
+        if case .alone(_, let attempt) = window.take(atMost: 9) {
+            #expect(attempt.isolatedAttempts(of: "this").total == 16)
+        }
     }
 
-    /// Once it was decided again, after the later change.
+    /// Regression: it was decided again, after the later change.
     @Test func changeCoveredByTheParkedOneIsNotTriedAgain() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
         window.addDue([LoggedChange(n: 5, entry: change(5, "a").entry, firstN: 2, parks: 1)])
@@ -222,9 +225,9 @@ import Testing
         #expect(together(window.take(atMost: 9)).map(\.n) == [3])
     }
 
-    /// Once the second one came first, and both waited for ever.
+    /// Regression: the second one came first, and both waited for ever.
     @Test func waitingSuspectStaysFirst() {
-        var window = window([change(1, "a", tries: 1), change(2, "b", tries: 1)])
+        var window = window([change(1, "a", attempts: 1), change(2, "b", attempts: 1)])
         for _ in 0..<3 {
             guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
             #expect(alone.n == 1)
@@ -232,7 +235,8 @@ import Testing
         }
     }
 
-    /// Any order of answers: each document in order, the position never past an open change, and all is answered.
+    /// Any order of answers keeps each document in order and the position before any open change, and answers
+    /// everything.
     @Test(arguments: UInt64(1)...50) func answersInAnyOrderLeaveNoGap(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var window = PartitionWindow(position: 0, settings: FleetSettings())

@@ -26,12 +26,12 @@ import Testing
         link.faults.latency = .seconds(2)
         let log = MemoryWorkLog(engine, owner: "a", link: link, clock: clock)
         let environment = FleetEnvironment(clock: clock)
-        let keeper = LeaseKeeper(log: log, settings: FleetSettings(), environment: environment)
+        let renewer = LeaseRenewer(log: log, settings: FleetSettings(), environment: environment)
         let sentAt = clock.now
         let claim = try #require(try await log.claim([1], atMost: 1).first)
-        let tenure = keeper.grant(claim.lease, sentAt: sentAt)
+        let tenure = renewer.grant(claim.lease, sentAt: sentAt)
         #expect(clock.now == .seconds(2) && tenure.deadline == .seconds(4))
-        keeper.drop(tenure)
+        renewer.drop(tenure)
         #expect(tenure.isRevoked)
     }
 

@@ -11,40 +11,40 @@ internal import PostgreSQL
 package final class EngineLease: Sendable {
     private let engine: Engine
     private let log: PostgresWorkLog
-    private let keeper: LeaseKeeper
+    private let renewer: LeaseRenewer
     private let clock: SystemFleetClock
     private let tenure: Tenure
     /// Raised when the tenure is prolonged or revoked.
     private let changed = Signal()
-    private let trouble: Locked<RenewalTrouble>
+    private let renewalFailure: Locked<RenewalFailure>
     /// Why the lease is over. Nil: this process does not know of its end.
     private let end = Monitor<String?>(nil)
 
     private init(
         _ engine: Engine, _ log: PostgresWorkLog, _ lease: Lease, sent: Duration, _ clock: SystemFleetClock,
-        _ trouble: Locked<RenewalTrouble>
+        _ renewalFailure: Locked<RenewalFailure>
     ) {
         let environment = FleetEnvironment(
             clock: clock,
             note: { note in
-                if case .unavailable(let reason, _) = note { trouble.withLock { $0.noteFailure(reason) } }
+                if case .unavailable(let reason, _) = note { renewalFailure.withLock { $0.noteFailure(reason) } }
             })
-        (self.engine, self.log, self.clock, self.trouble) = (engine, log, clock, trouble)
-        keeper = LeaseKeeper(log: log, settings: FleetSettings(), environment: environment)
-        tenure = keeper.grant(lease, sentAt: sent, changed: changed)
+        (self.engine, self.log, self.clock, self.renewalFailure) = (engine, log, clock, renewalFailure)
+        renewer = LeaseRenewer(log: log, settings: FleetSettings(), environment: environment)
+        tenure = renewer.grant(lease, sentAt: sent, changed: changed)
     }
 
     /// Takes the lease if it is free. Blocks.
     ///
     /// - Throws: ``StateError``: `.locked` if another member has it, `.engineUnavailable`.
     static func take(_ engine: Engine, ruleSetHash: String) throws(StateError) -> EngineLease {
-        let trouble = Locked(RenewalTrouble())
+        let renewalFailure = Locked(RenewalFailure())
         let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
             isDirect: true, endsWithMembership: true, leaseTime: engine.lease,
             noteTime: { time, sent in
                 engine.clock.note(time, sent: sent)
-                trouble.withLock { $0.noteSuccess() }
+                renewalFailure.withLock { $0.noteSuccess() }
             })
         do {
             let clock = SystemFleetClock()
@@ -53,7 +53,7 @@ package final class EngineLease: Sendable {
             switch entry {
             case .refused(let holder): throw StateError.locked(holder: holder)
             case .granted(let granted):
-                let lease = EngineLease(engine, log, granted, sent: sent, clock, trouble)
+                let lease = EngineLease(engine, log, granted, sent: sent, clock, renewalFailure)
                 engine.renewals.begin(lease)
                 return lease
             }
@@ -86,9 +86,9 @@ package final class EngineLease: Sendable {
             try PostgresWorkLog.lockMember(engine.owner, membership: log.membership, connection)
         } catch let error as WorkLogError {
             guard case .fenced = error else { throw error }
-            lose(RenewalTrouble.takenOver)
+            lose(RenewalFailure.takenOver)
             engine.tally.add(.fencedCommits)
-            throw StateError.fenced(RenewalTrouble.takenOver)
+            throw StateError.fenced(RenewalFailure.takenOver)
         }
     }
 
@@ -98,7 +98,7 @@ package final class EngineLease: Sendable {
     ///
     /// - Returns: False if it was over already.
     @discardableResult private func lose(_ reason: String) -> Bool {
-        defer { keeper.drop(tenure) }
+        defer { renewer.drop(tenure) }
         return end.with { end in
             guard end == nil else { return false }
             end = reason
@@ -137,21 +137,21 @@ package final class EngineLease: Sendable {
     }
 
     private func renew() async {
-        do { try await keeper.run() } catch {
-            if error is WorkLogError { lose(RenewalTrouble.takenOver) }
+        do { try await renewer.run() } catch {
+            if error is WorkLogError { lose(RenewalFailure.takenOver) }
         }
     }
 
     /// Returns when the tenure was revoked, or when other members may take the lease.
     private func noteEnd() async {
-        while !tenure.isRevoked, clock.now < timeOfOthers {
-            do { try await clock.wait(for: changed, until: timeOfOthers) } catch { return }
+        while !tenure.isRevoked, clock.now < takeoverTime {
+            do { try await clock.wait(for: changed, until: takeoverTime) } catch { return }
         }
-        lose(trouble.withLock { $0 }.end(isRevoked: tenure.isRevoked, engine.description))
+        lose(renewalFailure.withLock { $0 }.end(isRevoked: tenure.isRevoked, engine.description))
     }
 
     /// When other members may take the lease, unless it is renewed.
-    private var timeOfOthers: Duration { tenure.deadline + FleetSettings().margin }
+    private var takeoverTime: Duration { tenure.deadline + FleetSettings().margin }
 }
 
 /// Renews the lease that a process currently holds, concurrently with its work.

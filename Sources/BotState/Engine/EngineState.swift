@@ -60,7 +60,7 @@ enum EngineState {
     /// For a dry run.
     ///
     /// - Throws: ``StateError``.
-    static func openToLook(
+    static func openReadOnly(
         _ engine: Engine, directory: String, _ address: String, _ sighting: DatabaseSighting, ruleSetHash: String,
         mustExist: Bool
     ) throws(StateError) -> StateCatalogue.Opened {

@@ -16,7 +16,7 @@ package final class EngineStore: StateStore {
     /// Nil: the writer needs none, for example a command next to a run.
     private let fence: Fence?
 
-    package var language: StateLanguage { .postgres }
+    package var dialect: SQLDialect { .postgres }
 
     /// - Parameter fence: Called first in each transaction that writes. Nil: writes need no permission.
     init(_ engine: Engine, fence: Fence?) {
@@ -95,7 +95,7 @@ package struct PostgresSession: StateSession {
         self.connection = connection
     }
 
-    package var language: StateLanguage { .postgres }
+    package var dialect: SQLDialect { .postgres }
 
     package func rows(_ sql: String, _ values: [(any StateArgument)?]) throws -> [StateRow] {
         Self.rows(try connection.run(Self.numbered(sql), Self.values(values)))

@@ -95,7 +95,7 @@ package struct StateCatalogue: Sendable {
         case .run: try openForRun(address, sighting, ruleSetHash)
         case .shared: try openShared(address, sighting, ruleSetHash)
         case .preview, .previewOfExisting:
-            try openToLook(address, sighting, ruleSetHash, mustExist: purpose == .previewOfExisting)
+            try openReadOnly(address, sighting, ruleSetHash, mustExist: purpose == .previewOfExisting)
         }
     }
 
@@ -112,7 +112,7 @@ package struct StateCatalogue: Sendable {
                 ledger: try EngineState.openExisting(
                     engine, directory: directory, access: .shared, ruleSetHash: ruleSetHash))
         case .preview, .previewOfExisting:
-            return try EngineState.openToLook(
+            return try EngineState.openReadOnly(
                 engine, directory: directory, address, sighting, ruleSetHash: ruleSetHash,
                 mustExist: purpose == .previewOfExisting)
         }
@@ -160,7 +160,7 @@ package struct StateCatalogue: Sendable {
         return Opened(ledger: ledger, formerAddress: Self.formerAddress(state, sighting, address))
     }
 
-    private func openToLook(
+    private func openReadOnly(
         _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String, mustExist: Bool
     ) throws(StateError) -> Opened {
         let opened = try openAll(ReadOnlyState.copy)

@@ -48,7 +48,7 @@ extension Schema {
                 .int("takeovers", initial: "0"),
             ], storage: "fillfactor = 30"),
         // `rev`: all leaves that are known, the winner first, with a zero byte between them. `kind`: FeedEntry.Kind.
-        // `tries`: Tries. In the other tables, too.
+        // `tries`: IsolatedAttempts. In the other tables, too.
         Table(
             "work", key: ["partition", "n"],
             [

@@ -99,9 +99,9 @@ package enum Schema {
     ]
 
     /// The statements that create all tables in an empty database.
-    static func script(_ language: StateLanguage) -> String {
-        let all = language == .postgres ? tables + fleetTables : tables
-        return all.map { $0.script(language) }.joined() + """
+    static func script(_ dialect: SQLDialect) -> String {
+        let all = dialect == .postgres ? tables + fleetTables : tables
+        return all.map { $0.script(dialect) }.joined() + """
             INSERT INTO identity (name, value)
             VALUES ('\(versionName)', '\(version)'), ('\(programName)', '\(ProgramVersion.current)');
             """

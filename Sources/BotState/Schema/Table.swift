@@ -68,26 +68,26 @@ extension Table.Column {
 
 extension Table {
     /// The statements that create the table and its indexes, each with a semicolon.
-    func script(_ language: StateLanguage) -> String {
-        ([table(language)] + indexes.map { sql($0, language) }).map { $0 + ";\n" }.joined()
+    func script(_ dialect: SQLDialect) -> String {
+        ([table(dialect)] + indexes.map { sql($0, dialect) }).map { $0 + ";\n" }.joined()
     }
 
     private var isNumbered: Bool { columns.contains { $0.kind == .number || $0.kind == .rowid } }
 
-    private func table(_ language: StateLanguage) -> String {
-        var parts = columns.map { $0.sql(language) }
+    private func table(_ dialect: SQLDialect) -> String {
+        var parts = columns.map { $0.sql(dialect) }
         if !key.isEmpty { parts.append("\(isNumbered ? "UNIQUE" : "PRIMARY KEY") (\(Self.list(key)))") }
         let body = "CREATE TABLE \(name) (\(parts.joined(separator: ", ")))"
-        return switch language {
+        return switch dialect {
         // The rows are stored in the index of the key.
         case .sqlite: isNumbered ? body : body + " WITHOUT ROWID"
         case .postgres: storage.isEmpty ? body : body + " WITH (\(storage))"
         }
     }
 
-    private func sql(_ index: Index, _ language: StateLanguage) -> String {
+    private func sql(_ index: Index, _ dialect: SQLDialect) -> String {
         // Every SQLite index ends with the rowid; if it were listed, it would be stored twice.
-        let columns = index.columns.filter { language == .postgres || $0 != Column.rowid.name }
+        let columns = index.columns.filter { dialect == .postgres || $0 != Column.rowid.name }
         let condition = index.condition.map { " WHERE \($0)" } ?? ""
         return "CREATE INDEX \(name)_\(index.columns[0]) ON \(name) (\(Self.list(columns)))\(condition)"
     }
@@ -96,8 +96,8 @@ extension Table {
 }
 
 extension Table.Column {
-    fileprivate func sql(_ language: StateLanguage) -> String {
-        let type = language == .sqlite ? kind.ofSQLite : kind.ofPostgres
+    fileprivate func sql(_ dialect: SQLDialect) -> String {
+        let type = dialect == .sqlite ? kind.ofSQLite : kind.ofPostgres
         let isKey = kind == .number || kind == .rowid
         return "\(name) \(type)" + (isNullable || isKey ? "" : " NOT NULL") + (initial.map { " DEFAULT \($0)" } ?? "")
     }

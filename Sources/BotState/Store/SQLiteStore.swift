@@ -7,7 +7,7 @@ struct SQLiteStore: StateStore {
     /// For messages.
     let path: String
 
-    var language: StateLanguage { .sqlite }
+    var dialect: SQLDialect { .sqlite }
 
     func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
         try database.read { try body(SQLiteSession(database: $0)) }
@@ -70,7 +70,7 @@ extension SQLiteStore {
 struct SQLiteSession: StateSession {
     let database: Database
 
-    var language: StateLanguage { .sqlite }
+    var dialect: SQLDialect { .sqlite }
 
     func rows(_ sql: String, _ values: [(any StateArgument)?]) throws -> [StateRow] {
         var rows: [StateRow] = []

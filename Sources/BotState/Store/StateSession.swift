@@ -3,7 +3,7 @@
 /// Statements use SQL that both SQLite and PostgreSQL understand: `?` and `?1` for values, `ON CONFLICT` and
 /// `RETURNING`. ``dialect`` covers the differences.
 package protocol StateSession {
-    var language: StateLanguage { get }
+    var dialect: SQLDialect { get }
 
     /// All rows that a statement returns.
     func rows(_ sql: String, _ values: [(any StateArgument)?]) throws -> [StateRow]
@@ -48,12 +48,12 @@ extension StateSession {
 extension StateSession {
     /// Call this before counts are read in order to change them.
     func lockCounts() throws {
-        if let lock = language.countsLock { _ = try rows(lock) }
+        if let lock = dialect.countsLock { _ = try rows(lock) }
     }
 }
 
 /// The SQL in which SQLite and PostgreSQL differ.
-package enum StateLanguage: Sendable {
+package enum SQLDialect: Sendable {
     case sqlite
     case postgres
 

@@ -2,7 +2,7 @@
 ///
 /// Calls throw the database's errors, which ``error(_:_:)`` converts to ``StateError``.
 protocol StateStore: Sendable {
-    var language: StateLanguage { get }
+    var dialect: SQLDialect { get }
 
     /// Calls `body` in a transaction with a consistent snapshot. Blocks.
     func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value

@@ -66,7 +66,7 @@ extension Optional: StateColumn where Wrapped: StateColumn {
 
 /// A string that is stored as its UTF-8 bytes, because in SQLite and PostgreSQL a text ends at U+0000, which ids may
 /// contain.
-struct WholeText: StateArgument, StateColumn {
+struct TextAsBytes: StateArgument, StateColumn {
     let text: String
 
     init(_ text: String) { self.text = text }

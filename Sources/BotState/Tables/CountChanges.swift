@@ -105,8 +105,8 @@ extension CountChanges {
         }
         try recordContributions(in: database, change)
         try database.executeEach(
-            "DELETE FROM recount WHERE id = ? AND number <= ?", recounted.map { [WholeText($0.id.text), $0.number] })
-        try database.executeEach("INSERT INTO recount (id) VALUES (?)", undecided.map { [WholeText($0.text)] })
+            "DELETE FROM recount WHERE id = ? AND number <= ?", recounted.map { [TextAsBytes($0.id.text), $0.number] })
+        try database.executeEach("INSERT INTO recount (id) VALUES (?)", undecided.map { [TextAsBytes($0.text)] })
         return try Self.apply(order.compactMap { place in changes[place].map { (place, $0) } }, database)
     }
 
@@ -142,7 +142,7 @@ extension CountChanges {
         }
         try database.executeEach("DELETE FROM contribution WHERE id = ? AND rule = ?", removed)
         try database.executeEach(
-            database.language.replace(
+            database.dialect.replace(
                 into: "contribution", ["id", "rule", "target", "amounts"], key: ["id", "rule"]), added)
     }
 
@@ -187,7 +187,7 @@ extension CountChanges {
             if isChanged { marks.append((place.target, change.chain ?? RuleChain())) }
         }
         try database.executeEach(
-            database.language.replace(
+            database.dialect.replace(
                 into: "total", ["target", "rule", "amounts", "contributors", "document"], key: ["target", "rule"]),
             totals)
         try mark(marks, database)
@@ -212,10 +212,10 @@ extension CountChanges {
                 chain = excluded.chain, chain_length = excluded.chain_length
             """,
             zip(marks, waiting).map { mark, waiting in
-                let earlier = waiting.map { RuleChain(json: Array(($0[0] as WholeText).text.utf8)) }
+                let earlier = waiting.map { RuleChain(json: Array(($0[0] as TextAsBytes).text.utf8)) }
                 // An empty chain has no information about causes.
                 let chain = RuleChain.shortest(of: (mark.value + earlier).filter { $0 != RuleChain() })
-                return [mark.key, WholeText(String(decoding: chain.json, as: UTF8.self)), chain.rules.count]
+                return [mark.key, TextAsBytes(String(decoding: chain.json, as: UTF8.self)), chain.rules.count]
             })
     }
 }

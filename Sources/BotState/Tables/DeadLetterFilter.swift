@@ -31,20 +31,20 @@ package struct DeadLetterFilter: Sendable, Equatable {
     ///
     /// - Parameter table: The table's name or alias in the statement.
     func condition(
-        _ language: StateLanguage, on table: String = "dead_letter"
+        _ dialect: SQLDialect, on table: String = "dead_letter"
     ) -> (sql: String, values: [(any StateArgument)?]) {
         var parts: [String] = ["TRUE"]
         var values: [(any StateArgument)?] = []
         switch rule {
         case .named(let name):
             parts.append("\(table).rule = ?")
-            values += [WholeText(name)]
+            values += [TextAsBytes(name)]
         case .some(.none): parts.append("\(table).rule IS NULL")
         case nil: break
         }
         if let reason {
-            parts.append(language.contains("\(table).reason", "?"))
-            values += [WholeText(reason)]
+            parts.append(dialect.contains("\(table).reason", "?"))
+            values += [TextAsBytes(reason)]
         }
         if let since {
             parts.append("\(table).set_aside_at >= ?")
@@ -59,14 +59,14 @@ extension Ledger {
     package func deadLetterCounts(_ filter: DeadLetterFilter = DeadLetterFilter()) throws(StateError) -> [(
         rule: String?, count: Int
     )] {
-        let condition = filter.condition(store.language)
+        let condition = filter.condition(store.dialect)
         return try read { database in
             return try database.rows(
                 """
                 SELECT rule, COUNT(*) AS dead_letters FROM dead_letter WHERE \(condition.sql)
                 GROUP BY rule ORDER BY dead_letters DESC, rule IS NOT NULL, rule
                 """, condition.values
-            ).map { row in ((row["rule"] as WholeText?)?.text, row["dead_letters"]) }
+            ).map { row in ((row["rule"] as TextAsBytes?)?.text, row["dead_letters"]) }
         }
     }
 
@@ -75,7 +75,7 @@ extension Ledger {
     /// - Returns: How many there were.
     package func dropDeadLetters(_ filter: DeadLetterFilter) async throws(StateError) -> Int {
         let dropped = try await write { [store] database in
-            let condition = filter.condition(store.language)
+            let condition = filter.condition(store.dialect)
             return try database.execute("DELETE FROM dead_letter WHERE \(condition.sql)", condition.values)
         }
         return dropped ?? 0

@@ -30,10 +30,10 @@ package struct DeadLetters {
             SELECT number, rule FROM dead_letter
             WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
                 OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = ?))
-            """, documents.map { [WholeText($0.id.text), OwnWrite.key($0.id.text)] })
+            """, documents.map { [TextAsBytes($0.id.text), OwnWrite.key($0.id.text)] })
         for (document, rows) in zip(documents, found) {
             let numbers = rows.compactMap { row -> Int? in
-                let rule = (row["rule"] as WholeText?)?.text
+                let rule = (row["rule"] as TextAsBytes?)?.text
                 return document.isResolved(rule: rule, number: row["number"]) ? row["number"] : nil
             }
             try drop(numbers)
@@ -55,8 +55,9 @@ package struct DeadLetters {
                 OR ?4 AND rule IS NOT DISTINCT FROM ?5)
             """,
             [
-                WholeText(deadLetter.id.text), WholeText(deadLetter.revision?.text), deadLetter.sequence?.description,
-                deadLetter.isOfRuleAlone, WholeText(deadLetter.rule),
+                TextAsBytes(deadLetter.id.text), TextAsBytes(deadLetter.revision?.text),
+                deadLetter.sequence?.description,
+                deadLetter.isOfRuleAlone, TextAsBytes(deadLetter.rule),
             ])
         var attempts: [Int: Int] = [:]
         for row in known { attempts[row["number"]] = row["attempts"] }
@@ -69,8 +70,8 @@ package struct DeadLetters {
             "sequence", "id", "revision", "rule", "reason", "attempts", "set_aside_at", "rule_set",
         ]
         var values: [(any StateArgument)?] = [
-            deadLetter.sequence?.description, WholeText(deadLetter.id.text),
-            WholeText(deadLetter.revision?.text), WholeText(deadLetter.rule), WholeText(deadLetter.reason),
+            deadLetter.sequence?.description, TextAsBytes(deadLetter.id.text),
+            TextAsBytes(deadLetter.revision?.text), TextAsBytes(deadLetter.rule), TextAsBytes(deadLetter.reason),
             deadLetter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
         ]
         if let number = attempts.keys.min() {

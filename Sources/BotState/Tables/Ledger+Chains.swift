@@ -29,13 +29,13 @@ extension Ledger {
     /// The same as part of a transaction.
     static func record(_ revisions: [CausedRevision], in database: any StateSession) throws {
         guard !revisions.isEmpty else { return }
-        let insert = database.language.replace(
+        let insert = database.dialect.replace(
             into: "caused_revision", ["id", "revision", "chain"], key: ["id", "revision"], isOrdered: true)
         try database.executeEach(
             insert,
             revisions.map { caused in
-                let chain = WholeText(String(decoding: caused.chain.json, as: UTF8.self))
-                return [WholeText(caused.id.text), WholeText(caused.revision.text), chain]
+                let chain = TextAsBytes(String(decoding: caused.chain.json, as: UTF8.self))
+                return [TextAsBytes(caused.id.text), TextAsBytes(caused.revision.text), chain]
             })
         try database.execute(
             "DELETE FROM caused_revision WHERE rowid <= (SELECT MAX(rowid) FROM caused_revision) - ?",
@@ -50,10 +50,10 @@ extension Ledger {
         return try await read { database in
             let found = try database.rowsOfEach(
                 "SELECT chain FROM caused_revision WHERE id = ? AND revision = ?",
-                revisions.map { [WholeText($0.id.text), WholeText($0.revision.text)] })
+                revisions.map { [TextAsBytes($0.id.text), TextAsBytes($0.revision.text)] })
             return found.map { rows in
                 guard let row = rows.first else { return RuleChain() }
-                return RuleChain(json: Array((row[0] as WholeText).text.utf8))
+                return RuleChain(json: Array((row[0] as TextAsBytes).text.utf8))
             }
         }
     }
@@ -68,8 +68,8 @@ extension Ledger {
         let last = try await read { database in
             try database.rowsOfEach(
                 "SELECT chain FROM caused_revision WHERE id = ? ORDER BY rowid DESC LIMIT 1",
-                unknown.map { [WholeText(revisions[$0].id.text)] }
-            ).map { rows in rows.first.map { RuleChain(json: Array(($0[0] as WholeText).text.utf8)) } }
+                unknown.map { [TextAsBytes(revisions[$0].id.text)] }
+            ).map { rows in rows.first.map { RuleChain(json: Array(($0[0] as TextAsBytes).text.utf8)) } }
         }
         var chains = recorded
         for (index, last) in zip(unknown, last) where recorded[index].rules.isEmpty {

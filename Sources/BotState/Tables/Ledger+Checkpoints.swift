@@ -34,7 +34,7 @@ extension Ledger {
         try await write { database in
             try Self.append(checkpoint, database)
             guard reason != nil else { return }
-            try Self.distrustCounts(database)
+            try Self.invalidateCounts(database)
             try Self.moveLog(to: sequence.description, database)
         }
     }
@@ -44,7 +44,7 @@ extension Ledger {
         let checkpoint = newCheckpoint(nil, reason: reason)
         try await write { database in
             try Self.append(checkpoint, database)
-            try Self.distrustCounts(database)
+            try Self.invalidateCounts(database)
             try Self.moveLog(to: nil, database)
         }
     }

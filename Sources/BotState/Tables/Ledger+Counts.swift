@@ -55,7 +55,7 @@ extension Ledger {
                 try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")
             } else {
                 try database.executeEach(
-                    "UPDATE aggregate_rule SET seen = \(database.language.now) WHERE number = ?",
+                    "UPDATE aggregate_rule SET seen = \(database.dialect.now) WHERE number = ?",
                     found.values.map { [$0.number] })
             }
             return found
@@ -63,21 +63,21 @@ extension Ledger {
     }
 
     /// A rule that no member has is deleted after this many seconds.
-    static let timeOfUnusedCounts = 15
+    static let unusedCountsLifetime = 15
 
     /// Deletes rules that no process of the fleet has had for a while.
     package func dropUnusedCounts(otherThan known: [Int]) async throws(StateError) {
-        let isUnused = "seen < \(store.language.now) - ?"
+        let isUnused = "seen < \(store.dialect.now) - ?"
         let unused = try await read { database in
             try database.values(
-                Int.self, "SELECT number FROM aggregate_rule WHERE \(isUnused)", [Self.timeOfUnusedCounts])
+                Int.self, "SELECT number FROM aggregate_rule WHERE \(isUnused)", [Self.unusedCountsLifetime])
         }.filter { !known.contains($0) }
         guard !unused.isEmpty else { return }
         try await write { database in
             try database.lockCounts()
             for number in unused {
                 let gone = try database.execute(
-                    "DELETE FROM aggregate_rule WHERE number = ? AND \(isUnused)", [number, Self.timeOfUnusedCounts])
+                    "DELETE FROM aggregate_rule WHERE number = ? AND \(isUnused)", [number, Self.unusedCountsLifetime])
                 if gone > 0 { try Self.forget(number, database) }
             }
             try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")
@@ -131,7 +131,7 @@ extension Ledger {
     }
 
     /// Makes the next run count all documents again, because it will not see all changes.
-    static func distrustCounts(_ database: any StateSession) throws {
+    static func invalidateCounts(_ database: any StateSession) throws {
         try database.execute("UPDATE aggregate_rule SET is_complete = 0 WHERE is_complete <> 0")
     }
 
@@ -147,7 +147,7 @@ extension Ledger {
             for (id, _) in documents { list.array { list in list.string(OwnWrite.key(id.text)) } }
         }
         return try await read { [json = String(decoding: list.bytes, as: UTF8.self)] database in
-            let wanted = database.language.listed
+            let wanted = database.dialect.listed
             let rows = try database.rows(
                 """
                 SELECT place, contributes, holds FROM (
@@ -166,7 +166,7 @@ extension Ledger {
             }
             let own = try database.rowsOfEach(
                 "SELECT 1 FROM caused_revision WHERE id = ? AND revision = ?",
-                held.map { [WholeText($0.id.text), WholeText($0.revision?.text ?? "")] })
+                held.map { [TextAsBytes($0.id.text), TextAsBytes($0.revision?.text ?? "")] })
             // A rule may have merged other members into a document with totals.
             let merged = try database.rowsOfEach(
                 "SELECT 1 FROM own_write WHERE id = ? AND revision = ?",
@@ -212,7 +212,7 @@ extension Ledger {
             try database.rows(
                 "SELECT number, id FROM recount WHERE number > ? ORDER BY number LIMIT ?", [number, limit]
             ).map { row in
-                (row[0], DocumentID((row[1] as WholeText).text))
+                (row[0], DocumentID((row[1] as TextAsBytes).text))
             }
         }
     }
@@ -227,7 +227,8 @@ extension Ledger {
         guard !recounts.isEmpty else { return }
         try await write { database in
             try database.executeEach(
-                "DELETE FROM recount WHERE id = ? AND number <= ?", recounts.map { [WholeText($0.id.text), $0.number] })
+                "DELETE FROM recount WHERE id = ? AND number <= ?",
+                recounts.map { [TextAsBytes($0.id.text), $0.number] })
         }
     }
 
@@ -276,7 +277,7 @@ extension Ledger {
                 let target: String = row[0]
                 return TotalToWrite(
                     id: DocumentID(target), version: row[1],
-                    chain: RuleChain(json: Array((row[2] as WholeText).text.utf8)),
+                    chain: RuleChain(json: Array((row[2] as TextAsBytes).text.utf8)),
                     parts: parts.map { part in
                         TotalToWrite.Part(
                             rule: part[0], amounts: Amounts.parse(part[1]), contributors: part[2], document: part[3])

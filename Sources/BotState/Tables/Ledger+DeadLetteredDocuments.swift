@@ -38,11 +38,11 @@ extension Ledger {
         after number: Int, upTo last: Int, limit: Int, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetteredDocument] {
         let (any, earlier) = (
-            filter.condition(store.language, on: "letter"), filter.condition(store.language, on: "earlier")
+            filter.condition(store.dialect, on: "letter"), filter.condition(store.dialect, on: "earlier")
         )
         return try read { database in
             let firsts = try database.values(
-                WholeText.self,
+                TextAsBytes.self,
                 """
                 SELECT id FROM dead_letter AS letter
                 WHERE number > ? AND number <= ? AND \(any.sql) AND NOT EXISTS (

@@ -22,7 +22,7 @@ extension Ledger {
     package func deadLetters(
         after number: Int = 0, limit: Int = .max, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetter] {
-        let condition = filter.condition(store.language)
+        let condition = filter.condition(store.dialect)
         return try deadLetters(
             where: "number > ? AND \(condition.sql) ORDER BY number LIMIT ?",
             [number] + condition.values + [limit])
@@ -35,7 +35,7 @@ extension Ledger {
 
     /// All dead letters of one document, by ascending number.
     package func deadLetters(of id: DocumentID) throws(StateError) -> [DeadLetter] {
-        try deadLetters(where: "id = ? ORDER BY number", [WholeText(id.text)])
+        try deadLetters(where: "id = ? ORDER BY number", [TextAsBytes(id.text)])
     }
 
     /// Nil if there is none with this number.
@@ -47,7 +47,7 @@ extension Ledger {
     package func deadLetterCount(
         _ filter: DeadLetterFilter = DeadLetterFilter(), upTo last: Int = .max
     ) throws(StateError) -> Int {
-        let condition = filter.condition(store.language)
+        let condition = filter.condition(store.dialect)
         return try read { database in
             try database.value(
                 Int.self, "SELECT COUNT(*) FROM dead_letter WHERE number <= ? AND \(condition.sql)",
@@ -107,7 +107,7 @@ extension Ledger {
     package func documentsWithDeadLetters(limit: Int) throws(StateError) -> [DocumentID] {
         try read { database in
             try database.values(
-                WholeText.self, "SELECT DISTINCT id FROM dead_letter LIMIT ?", [limit]
+                TextAsBytes.self, "SELECT DISTINCT id FROM dead_letter LIMIT ?", [limit]
             ).map { DocumentID($0.text) }
         }
     }
@@ -125,7 +125,7 @@ extension Ledger {
 
 extension DeadLetter {
     fileprivate init(row: StateRow) {
-        func text(_ column: String) -> String? { (row[column] as WholeText?)?.text }
+        func text(_ column: String) -> String? { (row[column] as TextAsBytes?)?.text }
         self.init(
             sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: DocumentID(text("id") ?? ""),
             revision: text("revision").map { RevisionID($0) }, rule: text("rule"), reason: text("reason") ?? "",

@@ -35,7 +35,7 @@ extension Ledger {
                 """
                     SELECT etag, last_modified, sha1, md5, length, content_type FROM download
                     WHERE url = ? AND token_file = ?
-                """, [WholeText(url), WholeText(tokenFile)]
+                """, [TextAsBytes(url), TextAsBytes(tokenFile)]
             ).first.map { row in
                 DownloadRecord(
                     etag: row["etag"], lastModified: row["last_modified"], sha1: row["sha1"], md5: row["md5"],
@@ -49,7 +49,7 @@ extension Ledger {
     /// - Parameter record: Nil: the server sends no validators.
     package func note(_ record: DownloadRecord?, of url: String, tokenFile: String) async throws(StateError) {
         try await write { database in
-            let key: [(any StateArgument)?] = [WholeText(url), WholeText(tokenFile)]
+            let key: [(any StateArgument)?] = [TextAsBytes(url), TextAsBytes(tokenFile)]
             try database.execute("DELETE FROM download WHERE url = ? AND token_file = ?", key)
             guard let record else { return }
             try database.execute(

@@ -61,7 +61,7 @@ extension Ledger {
         }
         try await write { database in
             try database.execute(
-                database.language.replace(into: "identity", ["name", "value"], key: ["name"]),
+                database.dialect.replace(into: "identity", ["name", "value"], key: ["name"]),
                 ["mark", "\(generation)"])
         }
     }
@@ -82,7 +82,7 @@ extension Ledger {
     ///
     /// - Returns: Whether it was not answered before. Then it may be a late write that replaced newer marks.
     func takeUnansweredMarkWrite(_ id: String) async throws(StateError) -> Bool {
-        guard store.language == .postgres, !id.isEmpty else { return false }
+        guard store.dialect == .postgres, !id.isEmpty else { return false }
         return try await write { try $0.execute("DELETE FROM mark_write WHERE id = ?", [id]) } ?? 0 > 0
     }
 
@@ -138,7 +138,7 @@ extension Ledger {
         try database.execute(
             """
             INSERT INTO address (url, used)
-            VALUES (?, \(database.language.greatest("?", "(SELECT COALESCE(MAX(used), 0) + 1 FROM address)")))
+            VALUES (?, \(database.dialect.greatest("?", "(SELECT COALESCE(MAX(used), 0) + 1 FROM address)")))
             ON CONFLICT (url) DO UPDATE SET used = excluded.used
             """, [address.url, address.used])
     }

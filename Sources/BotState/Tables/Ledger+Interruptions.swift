@@ -14,7 +14,7 @@ extension Ledger {
                         """
                         INSERT INTO interrupted_decision (id, revision, deaths) VALUES (?, ?, 1)
                         ON CONFLICT (id, revision) DO UPDATE SET deaths = deaths + 1
-                        """, [WholeText(id.text), WholeText(revision.text)])
+                        """, [TextAsBytes(id.text), TextAsBytes(revision.text)])
                 }
             }
         }
@@ -23,8 +23,8 @@ extension Ledger {
                 "SELECT id, revision, deaths FROM interrupted_decision"
             ).map { row in
                 (
-                    DocumentID((row["id"] as WholeText?)?.text ?? ""),
-                    RevisionID((row["revision"] as WholeText?)?.text ?? ""), row["deaths"]
+                    DocumentID((row["id"] as TextAsBytes?)?.text ?? ""),
+                    RevisionID((row["revision"] as TextAsBytes?)?.text ?? ""), row["deaths"]
                 )
             }
         }
@@ -33,6 +33,6 @@ extension Ledger {
     /// Deletes the records of crashes for these documents, whose decision was completed.
     static func forgetInterruptions(of documents: [DocumentID], in database: any StateSession) throws {
         try database.executeEach(
-            "DELETE FROM interrupted_decision WHERE id = ?", documents.map { [WholeText($0.text)] })
+            "DELETE FROM interrupted_decision WHERE id = ?", documents.map { [TextAsBytes($0.text)] })
     }
 }

@@ -3,7 +3,7 @@ extension Ledger {
     ///
     /// - Parameter sequence: JSON text; nil: the position where a new bot begins.
     static func moveLog(to sequence: String?, _ session: any StateSession) throws {
-        guard session.language == .postgres else { return }
+        guard session.dialect == .postgres else { return }
         try session.execute("UPDATE fleet SET seq = ? WHERE partitions IS NOT NULL", [sequence])
         for table in ["work", "parked", "mark"] { try session.execute("DELETE FROM \(table)") }
     }

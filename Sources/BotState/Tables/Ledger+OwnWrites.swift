@@ -7,7 +7,7 @@ extension Ledger {
     /// How many own revisions and caused revisions are kept, each.
     static let ownWriteLimit = 200_000
     /// How many writes of one document are examined.
-    static let lookedAtWrites = 1000
+    static let examinedWriteLimit = 1000
 
     /// Records that this rule set completed the decisions about these documents, and its writes.
     func record(_ writes: [OwnWrite], in database: any StateSession) throws {
@@ -23,7 +23,7 @@ extension Ledger {
             }
         }
         // One statement for all rows: the overhead of a call to SQLite is larger than the cost of a row.
-        let written = database.language.listed
+        let written = database.dialect.listed
         try database.execute(
             """
             INSERT INTO own_write (id, revision, content, rule_set, written_at)
@@ -55,7 +55,7 @@ extension Ledger {
         }
         return try await read { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
             var earlier = [EarlierWrites](repeating: EarlierWrites(), count: documents.count)
-            try database.forEachRow(Self.earlierWrites(database.language), [json, Self.lookedAtWrites, seconds]) {
+            try database.forEachRow(Self.earlierWrites(database.dialect), [json, Self.examinedWriteLimit, seconds]) {
                 row in
                 earlier[row[0]].writes.append(
                     EarlierWrites.Write(
@@ -66,14 +66,14 @@ extension Ledger {
         }
     }
 
-    private static func earlierWrites(_ language: StateLanguage) -> String {
-        let wanted = language.listed
+    private static func earlierWrites(_ dialect: SQLDialect) -> String {
+        let wanted = dialect.listed
         let newest = """
             newest WHERE newest.id = \(wanted.element(0)) ORDER BY newest.rowid DESC LIMIT ?
             """
         let columns = "\(wanted.place), revision, content, rule_set, written_at"
         let end = "WHERE revision = \(wanted.element(1)) OR written_at >= ? ORDER BY own_write.rowid"
-        return switch language {
+        return switch dialect {
         // CROSS JOIN keeps this order of the tables. An index has the rows of one id in the order of their rowids.
         case .sqlite:
             """

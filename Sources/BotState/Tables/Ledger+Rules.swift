@@ -9,7 +9,7 @@ extension Ledger {
         guard !rows.isEmpty else { return nil }
         var rules: [String: String] = [:]
         for row in rows {
-            let name: WholeText = row["name"]
+            let name: TextAsBytes = row["name"]
             rules[name.text] = row["fingerprint"]
         }
         return rules
@@ -40,13 +40,13 @@ extension Ledger {
             // Members of a fleet that start at once record the same rules.
             if let value {
                 try database.execute(
-                    database.language.replace(into: "identity", ["name", "value"], key: ["name"]),
+                    database.dialect.replace(into: "identity", ["name", "value"], key: ["name"]),
                     [Self.missedRules, value])
             }
             try database.execute("DELETE FROM rule")
             try database.executeEach(
-                database.language.replace(into: "rule", ["name", "fingerprint"], key: ["name"]),
-                rules.sorted { $0.key < $1.key }.map { [WholeText($0.key), $0.value] })
+                database.dialect.replace(into: "rule", ["name", "fingerprint"], key: ["name"]),
+                rules.sorted { $0.key < $1.key }.map { [TextAsBytes($0.key), $0.value] })
         }
     }
 }

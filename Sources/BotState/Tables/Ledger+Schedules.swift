@@ -21,7 +21,7 @@ extension Ledger {
     package func schedules() throws(StateError) -> [RecordedSchedule] {
         try read { database in
             try database.rows("SELECT line, zone, rules, begun, done FROM schedule").map { row in
-                let rules = SmallJSON(Array((row[2] as WholeText).text.utf8))?.elements?.compactMap(\.string) ?? []
+                let rules = SmallJSON(Array((row[2] as TextAsBytes).text.utf8))?.elements?.compactMap(\.string) ?? []
                 return RecordedSchedule(line: row[0], zone: row[1], rules: rules, begun: row[3], done: row[4])
             }
         }
@@ -62,10 +62,10 @@ extension Ledger {
         }
     }
 
-    private static func key(_ rules: [String]) -> WholeText {
+    private static func key(_ rules: [String]) -> TextAsBytes {
         var writer = JSONWriter()
         writer.array { writer in for rule in rules { writer.string(rule) } }
-        return WholeText(String(decoding: writer.bytes, as: UTF8.self))
+        return TextAsBytes(String(decoding: writer.bytes, as: UTF8.self))
     }
 }
 

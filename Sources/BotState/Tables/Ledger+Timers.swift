@@ -11,7 +11,7 @@ package struct TimedDocument: Sendable, Equatable {
     }
 
     fileprivate var rows: [[(any StateArgument)?]] {
-        times.map { [WholeText(id.text), WholeText($0.rule), $0.due, $0.hasFired] }
+        times.map { [TextAsBytes(id.text), TextAsBytes($0.rule), $0.due, $0.hasFired] }
     }
 }
 
@@ -56,9 +56,9 @@ extension Ledger {
         return try await read { database in
             let found = try database.rowsOfEach(
                 "SELECT rule, due, fired FROM timer WHERE id = ? ORDER BY rule",
-                documents.map { [WholeText($0.text)] })
+                documents.map { [TextAsBytes($0.text)] })
             return found.map { rows in
-                rows.map { RuleTime(rule: ($0[0] as WholeText).text, due: $0[1], hasFired: $0[2]) }
+                rows.map { RuleTime(rule: ($0[0] as TextAsBytes).text, due: $0[1], hasFired: $0[2]) }
             }
         }
     }
@@ -73,12 +73,12 @@ extension Ledger {
         if let rules {
             try database.executeEach(
                 "DELETE FROM timer WHERE id = ? AND rule = ?",
-                documents.flatMap { document in rules.map { [WholeText(document.id.text), WholeText($0)] } })
+                documents.flatMap { document in rules.map { [TextAsBytes(document.id.text), TextAsBytes($0)] } })
         } else {
-            try database.executeEach("DELETE FROM timer WHERE id = ?", documents.map { [WholeText($0.id.text)] })
+            try database.executeEach("DELETE FROM timer WHERE id = ?", documents.map { [TextAsBytes($0.id.text)] })
         }
         try database.executeEach(
-            database.language.replace(into: "timer", ["id", "rule", "due", "fired"], key: ["id", "rule"]),
+            database.dialect.replace(into: "timer", ["id", "rule", "due", "fired"], key: ["id", "rule"]),
             documents.flatMap(\.rows))
     }
 
@@ -87,8 +87,8 @@ extension Ledger {
     /// again.
     static func addTimes(_ documents: [TimedDocument], in database: any StateSession) throws {
         guard !documents.isEmpty else { return }
-        let earlier = database.language.least("timer.due", "excluded.due")
-        let fired = database.language.greatest("timer.fired", "excluded.fired")
+        let earlier = database.dialect.least("timer.due", "excluded.due")
+        let fired = database.dialect.greatest("timer.fired", "excluded.fired")
         try database.executeEach(
             """
             INSERT INTO timer (id, rule, due, fired) VALUES (?, ?, ?, ?)
@@ -107,13 +107,13 @@ extension Ledger {
         guard !documents.isEmpty else { return }
         try database.executeEach(
             "DELETE FROM timer WHERE id = ? AND fired = 0 AND due <= ?",
-            documents.map { [WholeText($0.text), now] })
+            documents.map { [TextAsBytes($0.text), now] })
     }
 
     /// Deletes the times of all other rules.
     package func keepTimers(ofRules names: [String]) async throws(StateError) {
         let known = try await read { database in
-            try database.values(WholeText.self, "SELECT DISTINCT rule FROM timer").map(\.text)
+            try database.values(TextAsBytes.self, "SELECT DISTINCT rule FROM timer").map(\.text)
         }
         try await dropTimers(ofRules: known.filter { !names.contains($0) })
     }
@@ -122,7 +122,7 @@ extension Ledger {
         guard !names.isEmpty else { return }
         try await write { database in
             for name in names {
-                try database.execute("DELETE FROM timer WHERE rule = ?", [WholeText(name)])
+                try database.execute("DELETE FROM timer WHERE rule = ?", [TextAsBytes(name)])
             }
         }
     }
@@ -131,7 +131,7 @@ extension Ledger {
     package func forEachTimedDocument(_ body: (DocumentID) -> Void) throws(StateError) {
         try read { database in
             try database.forEachRow("SELECT DISTINCT id FROM timer", []) { row in
-                body(DocumentID((row[0] as WholeText).text))
+                body(DocumentID((row[0] as TextAsBytes).text))
                 return true
             }
         }
@@ -157,9 +157,12 @@ extension Ledger {
                 WHERE fired = 0 AND due <= ? AND rule IN (\(wanted)) AND due >= ? AND (due, id, rule) > (?, ?, ?)
                 ORDER BY due, id, rule LIMIT ?
                 """,
-                [now] + rules.map { WholeText($0) } + [place.0, place.0, WholeText(place.1), WholeText(place.2), limit]
+                [now] + rules.map { TextAsBytes($0) } + [
+                    place.0, place.0, TextAsBytes(place.1), TextAsBytes(place.2), limit,
+                ]
             ).map { row in
-                WaitingTimer(id: DocumentID((row[0] as WholeText).text), rule: (row[1] as WholeText).text, due: row[2])
+                WaitingTimer(
+                    id: DocumentID((row[0] as TextAsBytes).text), rule: (row[1] as TextAsBytes).text, due: row[2])
             }
         }
     }
@@ -181,7 +184,7 @@ extension Ledger {
             let count = try database.value(Int.self, "SELECT COUNT(*) FROM timer WHERE fired = 0") ?? 0
             let timers = first.map { row in
                 WaitingTimer(
-                    id: DocumentID((row[0] as WholeText).text), rule: (row[1] as WholeText).text, due: row[2])
+                    id: DocumentID((row[0] as TextAsBytes).text), rule: (row[1] as TextAsBytes).text, due: row[2])
             }
             return (timers, count)
         }

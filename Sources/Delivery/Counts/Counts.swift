@@ -122,7 +122,7 @@ package final class Counts: Sendable {
     /// Whether there is anything to count. Members that share the work must regularly look up each other's rules.
     private func isCounting() async throws(StateError) -> Bool {
         guard ledger.isShared, !asksForRecounts else { return true }
-        if aggregates.isEmpty, try await nobodyCounts() { return false }
+        if aggregates.isEmpty, try await noMemberCounts() { return false }
         if state.withLock(\.lookedAt).duration(to: .now) > Self.othersInterval { try await lookAgain() }
         return true
     }
@@ -150,7 +150,7 @@ package final class Counts: Sendable {
     /// How soon a process without rules that count notices that another process has some.
     package static let othersInterval: Duration = .seconds(1)
 
-    private func nobodyCounts() async throws(StateError) -> Bool {
+    private func noMemberCounts() async throws(StateError) -> Bool {
         let now = ContinuousClock.now
         if let at = state.withLock(\.nobodyCountedAt), at.duration(to: now) < Self.othersInterval { return true }
         guard try await ledger.countedRules().isEmpty else { return false }

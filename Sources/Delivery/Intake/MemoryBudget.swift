@@ -138,7 +138,7 @@ actor MemoryBudget {
     /// Reserves room for another portion of the same reading, if there is room now.
     ///
     /// - Returns: Whether the portion may be requested. Then ``end(_:bytes:)`` must follow.
-    func goOn(_ portion: Portion) -> Bool {
+    func continueReading(_ portion: Portion) -> Bool {
         guard mayRead(portion, isFirst: false) else { return false }
         begin(portion)
         return true

@@ -16,7 +16,7 @@ actor CandidateQueue {
     /// For each busy document, the merged changes that arrived meanwhile.
     private var waiting: [DocumentID: Candidate] = [:]
     private var postponed: [(due: Instant, candidate: Candidate)] = []
-    private var rule = TakingRule()
+    private var policy = BatchingPolicy()
     private var isFinished = false
     private var isAborted = false
     private var isStopping = false
@@ -62,7 +62,7 @@ actor CandidateQueue {
 
     /// Sets whether more candidates will follow at once, so that it is worth gathering them. False at first.
     func gather(_ gathers: Bool) {
-        rule.gathers = gathers
+        policy.gathers = gathers
         wake()
     }
 
@@ -70,7 +70,7 @@ actor CandidateQueue {
     /// that this writer took before must be settled. Returns none once the queue is finished and empty, or when it is
     /// aborted. Cancelling a task that waits here aborts the queue for all.
     func take(limit: Int, byteLimit: Int, writer: Int = 0) async -> [Candidate] {
-        rule.noteReturn(writer: writer)
+        policy.noteReturn(writer: writer)
         while !mayTake, !isAborted {
             if isFinished, busy.isEmpty { return [] }
             await withTaskCancellationHandler {
@@ -89,14 +89,14 @@ actor CandidateQueue {
             })
         // Linear in the number of remaining candidates, which the budget limits.
         ready.removeFirst(taken.count)
-        rule.noteTake(writer: writer, now: now())
+        policy.noteTake(writer: writer, now: now())
         wake()
         return taken
     }
 
     private var mayTake: Bool {
         !ready.isEmpty
-            && rule.mayTake(documents: ready.count, bytes: ready.reduce(0) { $0 + $1.content.byteCount }, now: now())
+            && policy.mayTake(documents: ready.count, bytes: ready.reduce(0) { $0 + $1.content.byteCount }, now: now())
     }
 
     /// Merges changes that arrived for this candidate's document meanwhile. Call this before the document is read
@@ -170,7 +170,7 @@ actor CandidateQueue {
     /// Call this when nothing more will be submitted. Queued candidates are still processed.
     func finish() {
         isFinished = true
-        rule.gathers = false
+        policy.gathers = false
         wake()
     }
 

@@ -31,7 +31,7 @@ package struct Course: Sendable {
     /// What the round must do with the candidate.
     enum Command: Sendable {
         /// Continue with the next step.
-        case goOn
+        case proceed
         /// Decide it again in the next round. Its document is read first, unless it is in memory.
         case again
         /// Decide it again at this time, with its content at that time.
@@ -43,7 +43,7 @@ package struct Course: Sendable {
 
     /// Notes that the candidate leaves the round, unless it continues.
     private mutating func obey(_ command: Command) -> Command {
-        if case .goOn = command { return command }
+        if case .proceed = command { return command }
         isOver = true
         return command
     }
@@ -104,10 +104,10 @@ extension Course {
             // The new revision explains earlier conflicts.
             if revision != candidate.content.revision { candidate.history.unexplainedConflicts = 0 }
             candidate.content.set(revision, document)
-            return .goOn
+            return .proceed
         case .tombstone(let members):
             candidate.setTombstone(members)
-            return .goOn
+            return .proceed
         case .gone(let contributed):
             // The feed returns its tombstone, or has done so. Its dead letters may be about the tombstone, and so are
             // not resolved here.
@@ -121,10 +121,10 @@ extension Course {
         case .conflict(let conflict):
             candidate.content.conflict = conflict
             candidate.history.unresolved = nil
-            return .goOn
+            return .proceed
         case .noConflict:
             candidate.reason.leaves = []
-            return .goOn
+            return .proceed
         }
     }
 }
@@ -162,12 +162,12 @@ extension Course {
                 return obey(.end(.passedOver))
             }
             candidate.reason.countsOnly = true
-            return .goOn
+            return .proceed
         case .plan(let plan, let result):
             self.plan = plan
             self.result = result
             candidate.history.lastRule = result.rules.last
-            return .goOn
+            return .proceed
         case .counted(let failure): return obey(.end(failure.map { .deadLettered($0) } ?? .passedOver))
         case .impossible(let reason): return obey(.end(.deadLettered(candidate.deadLetter(reason: reason))))
         case .refused(let deadLetter): return obey(.end(.deadLettered(deadLetter)))
@@ -213,7 +213,7 @@ extension Course {
         switch answer {
         case .done(let hasEffect):
             if hasEffect { plan?.hasEffect = true }
-            return .goOn
+            return .proceed
         case .outdated:
             candidate.content.drop()
             candidate.history.outdatedDecisions += 1
@@ -225,7 +225,7 @@ extension Course {
         case .answered(let report, let cause):
             plan?.report = report
             result.cause = cause
-            return .goOn
+            return .proceed
         case .resolved: return obey(.end(.resolved))
         case .notResolved(let skipped):
             candidate.history.unresolved = skipped ?? candidate.history.unresolved

@@ -14,18 +14,18 @@ struct DeliveryWriter: Sendable {
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func run() async throws {
-        let (batches, beside) = AsyncStream<WebhookBatch>.makeStream()
+        let (batches, pending) = AsyncStream<WebhookBatch>.makeStream()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask {
-                defer { beside.finish() }
-                do { try await work(beside) } catch is RunIsStopping { await context.flow.queue.abort() }
+                defer { pending.finish() }
+                do { try await work(pending) } catch is RunIsStopping { await context.flow.queue.abort() }
             }
             for await batch in batches { group.addTask { try await batch.run(context) } }
         }
     }
 
-    private func work(_ beside: AsyncStream<WebhookBatch>.Continuation) async throws {
-        var tools = RoundTools(context, writer: number)
+    private func work(_ pending: AsyncStream<WebhookBatch>.Continuation) async throws {
+        var writer = WriterContext(context, writer: number)
         let limits = context.limits
         while true {
             var open = await context.flow.queue.take(
@@ -34,9 +34,9 @@ struct DeliveryWriter: Sendable {
             while !open.isEmpty {
                 var round = Round(context)
                 let later = takeLater(from: &open)
-                try await round.run(&open, &tools)
-                try await hand(round.forReceivers, round.reading, to: beside)
-                try await tools.pause(before: round.undecided)
+                try await round.run(&open, &writer)
+                try await finishLater(round.forReceivers, round.reading, to: pending)
+                try await writer.pause(before: round.undecided)
                 open = round.again + later
             }
         }
@@ -62,12 +62,12 @@ struct DeliveryWriter: Sendable {
     }
 
     /// Passes on candidates that wait for receivers. Returns when they are settled, or soon.
-    private func hand(
-        _ courses: [Course], _ reading: MemoryBudget.Reading?, to beside: AsyncStream<WebhookBatch>.Continuation
+    private func finishLater(
+        _ courses: [Course], _ reading: MemoryBudget.Reading?, to pending: AsyncStream<WebhookBatch>.Continuation
     ) async throws {
         guard !courses.isEmpty else { return }
         let batch = WebhookBatch(courses: courses, reading: reading)
-        beside.yield(batch)
+        pending.yield(batch)
         try await batch.ended.wait(until: .now + WebhookBatch.quickAnswer)
     }
 }

@@ -24,7 +24,7 @@ extension Round {
     }
 
     /// Notes which decisions must not be carried out.
-    mutating func noteRefusals(_ tools: inout RoundTools) async throws {
+    mutating func noteRefusals(_ writer: inout WriterContext) async throws {
         for index in courses.indices {
             guard let error = courses[index].plan?.decision.error else { continue }
             refuse(index, courses[index].candidate.deadLetter(rule: error.rule, reason: error.reason))
@@ -35,7 +35,7 @@ extension Round {
         guard !refusals.isEmpty else { return }
         // Decisions without writes need no check.
         let places = refusals.keys.sorted()
-        let wanted = try await tools.put.wanted(places.map { staged[$0] }, after: tools.previewed)
+        let wanted = try await writer.put.wanted(places.map { staged[$0] }, after: writer.previewed)
         for (position, index) in places.enumerated() where courses[index].plan?.refusal == nil {
             let decision = staged[index].decision
             if decision.isChanged || !decision.outside.isEmpty || wanted.contains(position)
@@ -79,9 +79,9 @@ extension Round {
 
     /// If the number of changes is limited, skips the documents beyond the limit. A second attempt at the same document
     /// does not count.
-    mutating func limitChanges(_ tools: inout RoundTools) async throws {
+    mutating func limitChanges(_ writer: inout WriterContext) async throws {
         guard context.settings.changeLimit != nil else { return }
-        try await endIdle(&tools)
+        try await endIdle(&writer)
         func isNew(_ course: Course) -> Bool {
             guard let plan = course.plan else { return false }
             return !course.candidate.history.isCounted && plan.isEffective && plan.decision.error == nil
@@ -100,10 +100,10 @@ extension Round {
 
     /// Ends decisions that concern only other documents, if none of these needs a change. They are not counted as
     /// matches.
-    private mutating func endIdle(_ tools: inout RoundTools) async throws {
+    private mutating func endIdle(_ writer: inout WriterContext) async throws {
         let staged = courses.compactMap(\.staged)
-        let wanted = try await tools.put.wanted(staged, after: tools.previewed)
-            .union(try await tools.related.changing(staged))
+        let wanted = try await writer.put.wanted(staged, after: writer.previewed)
+            .union(try await writer.related.changing(staged))
         let idle = courses.indices.filter { index in
             let decision = staged[index].decision
             return !decision.isChanged && !(decision.puts.isEmpty && decision.related.isEmpty)

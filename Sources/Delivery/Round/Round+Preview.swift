@@ -18,20 +18,20 @@ package struct Preview: Sendable {
 extension Round {
     /// Shows the effects in the order of the candidates, and ends the candidates. Documents that would have been `put`,
     /// and on which rules may fire, are decided in the next round.
-    mutating func show(to preview: Preview, _ tools: inout RoundTools) async throws {
+    mutating func show(to preview: Preview, _ writer: inout WriterContext) async throws {
         let staged = courses.compactMap(\.staged)
         let puts = context.puts(of: staged)
-        let lookups = try await tools.put.targets.lookUp(puts)
+        let lookups = try await writer.put.targets.lookUp(puts)
         /// A batch writes each document at most once.
         var places: Set<DocumentPlace> = []
         for index in courses.indices {
             let wanted = puts.orders.filter { $0.plan == index }
-            guard let finding = try await survey(staged[index], index, wanted, lookups, preview, &tools) else {
+            guard let finding = try await survey(staged[index], index, wanted, lookups, preview, &writer) else {
                 continue
             }
-            try await release(finding.puts, lookups, &tools)
+            try await release(finding.puts, lookups, &writer)
             if staged[index].decision.isChanged, context.rules.set.mayPut {
-                tools.previewed.note(DocumentPlace(keyspace: nil, id: staged[index].candidate.id), finding.document)
+                writer.previewed.note(DocumentPlace(keyspace: nil, id: staged[index].candidate.id), finding.document)
             }
             try await preview.show(staged[index].plan.report.with(finding.related))
             endings.shown += finding.puts.count { places.insert($0.order.place).inserted } + finding.writes
@@ -44,25 +44,25 @@ extension Round {
 
     /// Makes documents that would be `put` visible to later decisions, and decides them next with their new content.
     private mutating func release(
-        _ puts: [PreviewedPuts.Put], _ lookups: [DocumentPlace: DocumentLookup], _ tools: inout RoundTools
+        _ puts: [PreviewedPuts.Put], _ lookups: [DocumentPlace: DocumentLookup], _ writer: inout WriterContext
     ) async throws {
-        tools.previewed.note(puts)
+        writer.previewed.note(puts)
         for put in puts where put.order.place.keyspace == nil {
             let place = put.order.place
-            var earlier = tools.previewed.chains[place]
+            var earlier = writer.previewed.chains[place]
             if earlier == nil, let revision = lookups[place]?.revision {
                 earlier = try await context.state.ledger.causes(of: [(place.id, revision)]).first
             }
-            tools.previewed.chains[place] = put.order.chain.written(over: earlier)
+            writer.previewed.chains[place] = put.order.chain.written(over: earlier)
         }
         guard context.mode.endsOnceSettled else { return }
         for put in puts where put.order.place.keyspace == nil {
-            guard tools.planner.decider.mayFire(on: put.document.root, isDeleted: false) else { continue }
+            guard writer.planner.decider.mayFire(on: put.document.root, isDeleted: false) else { continue }
             var candidate = Candidate(put.order.place.id, Content(nil, put.document.bytes))
-            candidate.content.chain = tools.previewed.chains[put.order.place] ?? put.order.chain
+            candidate.content.chain = writer.previewed.chains[put.order.place] ?? put.order.chain
             await context.flow.budget.take(bytes: candidate.content.cost, documents: 1)
             decideNext(candidate)
-            tools.previewed.release(candidate.id)
+            writer.previewed.release(candidate.id)
         }
     }
 
@@ -89,10 +89,10 @@ extension Round {
     /// - Returns: Nil if there is nothing to show: then the candidate is over.
     private mutating func survey(
         _ staged: StagedPlan, _ index: Int, _ orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup],
-        _ preview: Preview, _ tools: inout RoundTools
+        _ preview: Preview, _ writer: inout WriterContext
     ) async throws -> Finding? {
         let decision = staged.decision
-        if tools.previewed.released.contains(staged.candidate.id), staged.candidate.content.chain == nil,
+        if writer.previewed.released.contains(staged.candidate.id), staged.candidate.content.chain == nil,
             staged.plan.needsAction || !decision.contributions.isEmpty
         {
             // Already decided with its content after the `put`.
@@ -107,11 +107,11 @@ extension Round {
         }
         let puts: [PreviewedPuts.Put]
         var failure: PlanFailure?
-        do throws(PlanFailure) { puts = try tools.previewed.puts(for: orders, lookups) } catch {
+        do throws(PlanFailure) { puts = try writer.previewed.puts(for: orders, lookups) } catch {
             (puts, failure) = ([], error)
         }
         var related: [RelatedSearchResult] = []
-        if failure == nil { (related, failure) = try await tools.related.findings(staged) }
+        if failure == nil { (related, failure) = try await writer.related.findings(staged) }
         if let failure {
             follow(courses[index].take(.impossible(rule: failure.rule, reason: failure.reason), now: .now), of: index)
             return nil

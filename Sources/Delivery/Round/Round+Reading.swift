@@ -32,7 +32,7 @@ extension Round {
             if reading == nil || courses.isEmpty {
                 reading = nil
                 reading = try await budget.beginReading(portion)
-            } else if !(await budget.goOn(portion)) {
+            } else if !(await budget.continueReading(portion)) {
                 break
             }
             let before = courses.count

@@ -37,44 +37,44 @@ struct Round {
     ///
     /// - Parameter open: Emptied, so that the documents are freed before anything is sent.
     /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`.
-    mutating func run(_ open: inout [Candidate], _ tools: inout RoundTools) async throws {
-        do { try await work(&open, &tools) } catch {
+    mutating func run(_ open: inout [Candidate], _ writer: inout WriterContext) async throws {
+        do { try await work(&open, &writer) } catch {
             // Records finished work, so that the next run need not repeat it.
             try? await record()
             throw error
         }
     }
 
-    private mutating func work(_ open: inout [Candidate], _ tools: inout RoundTools) async throws {
-        try await read(&open, &tools.sender)
+    private mutating func work(_ open: inout [Candidate], _ writer: inout WriterContext) async throws {
+        try await read(&open, &writer.sender)
         try await readConflicts()
-        try await decide(tools.planner)
+        try await decide(writer.planner)
         CrashPoint.decided.pass()
         try await noteChains()
-        try await limitChanges(&tools)
+        try await limitChanges(&writer)
         await tally()
-        try await noteRefusals(&tools)
+        try await noteRefusals(&writer)
         await admitSkippedRules(of: Array(courses.indices))
         dropOver()
-        if let preview = context.settings.preview { return try await show(to: preview, &tools) }
+        if let preview = context.settings.preview { return try await show(to: preview, &writer) }
         endRefused()
-        try await carryOut(&tools)
+        try await carryOut(&writer)
     }
 
     /// Runs the stages in order. If another document can't be written, or a receiver refuses, the change is not written
     /// either. Lines come last before the write: a decision that can't be carried out now is made again later, with its
     /// lines.
-    private mutating func carryOut(_ tools: inout RoundTools) async throws {
+    private mutating func carryOut(_ writer: inout WriterContext) async throws {
         endIdle()
-        try await pass(&tools.resolve)
-        try await pass(&tools.busy)
-        try await pass(&tools.put)
-        try await pass(&tools.related)
+        try await pass(&writer.resolve)
+        try await pass(&writer.busy)
+        try await pass(&writer.put)
+        try await pass(&writer.related)
         if context.webhooks != nil {
             forReceivers = courses.filter { $0.plan?.sendsWebhooks == true }
             courses.removeAll { $0.plan?.sendsWebhooks == true }
         }
-        try await finish(tools.lines, &tools.sender)
+        try await finish(writer.lines, &writer.sender)
     }
 
     /// The stages after the receivers' answers.
@@ -123,7 +123,7 @@ struct Round {
 
     mutating func follow(_ command: Course.Command, of course: Course) {
         switch command {
-        case .goOn, .abandon: return
+        case .proceed, .abandon: return
         case .again: again.append(course.candidate)
         case .wait(let due):
             var candidate = course.candidate

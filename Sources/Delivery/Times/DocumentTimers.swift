@@ -9,7 +9,7 @@ internal import Rules
 package final class DocumentTimers: Sendable {
     private struct State {
         /// Documents with timers. They are not removed before the end of the run.
-        var documents = DocumentSketch()
+        var documents = BloomFilter()
         /// When the task that fires timers wakes up for a timer. Nil: not for a timer.
         var wakesAt: Int?
     }

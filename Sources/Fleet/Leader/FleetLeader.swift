@@ -8,15 +8,15 @@ package struct FleetLeader: Sendable {
     private let log: any WorkLog
     private let feed: any LeaderFeed
     private let duty: (any LeaderDuty)?
-    private let keeper: LeaseKeeper
+    private let renewer: LeaseRenewer
     private let settings: FleetSettings
     private let environment: FleetEnvironment
 
     package init(
-        log: any WorkLog, feed: any LeaderFeed, duty: (any LeaderDuty)? = nil, keeper: LeaseKeeper,
+        log: any WorkLog, feed: any LeaderFeed, duty: (any LeaderDuty)? = nil, renewer: LeaseRenewer,
         settings: FleetSettings, environment: FleetEnvironment
     ) {
-        (self.log, self.feed, self.duty, self.keeper) = (log, feed, duty, keeper)
+        (self.log, self.feed, self.duty, self.renewer) = (log, feed, duty, renewer)
         (self.settings, self.environment) = (settings, environment)
     }
 
@@ -30,7 +30,7 @@ package struct FleetLeader: Sendable {
                 let sentAt = environment.clock.now
                 let term = try await log.lead()
                 backoff.reset()
-                if let term { try await lead(term, keeper.grant(term.lease, sentAt: sentAt)) }
+                if let term { try await lead(term, renewer.grant(term.lease, sentAt: sentAt)) }
             } catch .refused(let reason) {
                 throw WorkLogError.refused(reason)
             } catch .unknownCommit {
@@ -46,7 +46,7 @@ package struct FleetLeader: Sendable {
     /// Reads and appends until the lease is lost, and runs the leader's background work.
     private func lead(_ term: Term, _ tenure: Tenure) async throws(WorkLogError) {
         environment.note(.gained(.feed, takeovers: 0))
-        defer { keeper.drop(tenure) }
+        defer { renewer.drop(tenure) }
         let open = LeaderTerm(term, tenure, log, settings, environment)
         guard let duty else { return try await read(open) }
         do {

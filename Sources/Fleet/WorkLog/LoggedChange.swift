@@ -58,7 +58,7 @@ package struct LoggedChange: Hashable, Sendable {
     package var entry: FeedEntry
     /// Attempts in isolation that count: those that failed, and those of processes that had left the fleet when this
     /// was read.
-    package var tries: Tries
+    package var isolatedAttempts: IsolatedAttempts
     /// In a dead change: how many attempts in isolation it had.
     package var attempts = 0
     /// In a change of the log: whether the document was parked when this was read.
@@ -73,10 +73,13 @@ package struct LoggedChange: Hashable, Sendable {
     package var mustBeCounted: Bool
 
     package init(
-        n: Int64, entry: FeedEntry, tries: Tries = Tries(), attempts: Int = 0, isParked: Bool = false,
+        n: Int64, entry: FeedEntry, isolatedAttempts: IsolatedAttempts = IsolatedAttempts(), attempts: Int = 0,
+        isParked: Bool = false,
         firstN: Int64? = nil, parks: Int = 0
     ) {
-        (self.n, self.entry, self.tries, self.attempts, self.isParked) = (n, entry, tries, attempts, isParked)
+        (self.n, self.entry, self.isolatedAttempts, self.attempts, self.isParked) = (
+            n, entry, isolatedAttempts, attempts, isParked
+        )
         self.firstN = firstN ?? n
         self.parks = parks
         mustBeCounted = entry.kind == .uncounted

@@ -13,7 +13,7 @@ package struct Renewal: Hashable, Sendable {
 }
 
 /// A partition, and how far its owner has read.
-package struct Interest: Hashable, Sendable {
+package struct ReadPosition: Hashable, Sendable {
     package var claim: Claim
     /// The place of the last change that was read.
     package var readUpTo: Int64
@@ -22,7 +22,7 @@ package struct Interest: Hashable, Sendable {
 }
 
 /// Which work is pending in a partition.
-package struct News: Hashable, Sendable {
+package struct PendingWork: Hashable, Sendable {
     package var partition: Int
     /// Whether there are changes after the last one that was read.
     package var hasChanges: Bool

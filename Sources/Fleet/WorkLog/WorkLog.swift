@@ -64,7 +64,7 @@ package protocol WorkLog: Sendable {
     /// Waits until there is work in one of these partitions, at most for `time`.
     ///
     /// - Returns: The partitions with work; empty if the time passed.
-    func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News]
+    func pendingWork(_ readPositions: [ReadPosition], within time: Duration) async throws(WorkLogError) -> [PendingWork]
     /// The changes of a partition after `n`, in order. Their attempts in isolation do not include those of current
     /// members.
     func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange]
@@ -75,7 +75,7 @@ package protocol WorkLog: Sendable {
     ///
     /// - Returns: The claim with the new position and version.
     /// - Throws: `.fenced` if the lease is void or another commit came between.
-    func commit(_ claim: Claim, _ outcome: Outcome) async throws(WorkLogError) -> Claim
+    func commit(_ claim: Claim, _ outcome: PartitionOutcome) async throws(WorkLogError) -> Claim
 
     /// Facts for status and metrics. Reads every partition: about 100 ms for a million changes.
     func backlog() async throws(WorkLogError) -> Backlog

@@ -6,23 +6,23 @@ internal import Locking
 package final class FleetWorker: Sendable {
     private let log: any WorkLog
     private let processor: any Processor
-    private let keeper: LeaseKeeper
+    private let renewer: LeaseRenewer
     private let settings: FleetSettings
     private let environment: FleetEnvironment
     private let loops = Locked<[Int: PartitionLoop]>([:])
-    private let gate = TrialGate()
+    private let gate = IsolationGate()
     private let limit: WorkLimit
     private let isStopping = Locked(false)
     /// Raised when ``run()`` has something to do.
     private let wake: Signal
 
     package init(
-        log: any WorkLog, processor: any Processor, keeper: LeaseKeeper, settings: FleetSettings,
+        log: any WorkLog, processor: any Processor, renewer: LeaseRenewer, settings: FleetSettings,
         environment: FleetEnvironment
     ) {
-        (self.log, self.processor, self.keeper) = (log, processor, keeper)
+        (self.log, self.processor, self.renewer) = (log, processor, renewer)
         (self.settings, self.environment) = (settings, environment)
-        wake = keeper.renewed
+        wake = renewer.renewed
         limit = WorkLimit(settings.work.inWork, worthwhile: settings.work.worthwhile)
     }
 
@@ -47,7 +47,7 @@ package final class FleetWorker: Sendable {
                 if isStopping.withLock({ $0 }) {
                     if all.isEmpty { break }
                     for loop in all { loop.drain() }
-                } else if let answer = keeper.latest, answer.sentAt != judged {
+                } else if let answer = renewer.latest, answer.sentAt != judged {
                     judged = answer.sentAt
                     try await balance(answer, &group)
                 }
@@ -62,21 +62,22 @@ package final class FleetWorker: Sendable {
 
     /// Tells the loops of new changes in the log.
     private func watch() async throws {
-        do { try await watchNews() } catch is CancellationError {}
+        do { try await watchForWork() } catch is CancellationError {}
     }
 
-    private func watchNews() async throws {
+    private func watchForWork() async throws {
         var backoff = Backoff(settings, environment)
         while !isStopping.withLock({ $0 }) {
-            let interests = current.compactMap(\.interest)
+            let readPositions = current.compactMap(\.readPosition)
             do {
-                let news = interests.isEmpty ? [] : try await log.news(interests, within: settings.poll)
+                let pending =
+                    readPositions.isEmpty ? [] : try await log.pendingWork(readPositions, within: settings.poll)
                 backoff.reset()
                 let told = loops.withLock { loops in
-                    news.compactMap { news in loops[news.partition].map { ($0, news) } }
+                    pending.compactMap { pending in loops[pending.partition].map { ($0, pending) } }
                 }
-                for (loop, news) in told { loop.take(news) }
-                let pause = news.isEmpty && !interests.isEmpty ? .zero : settings.poll / 10
+                for (loop, pending) in told { loop.take(pending) }
+                let pause = pending.isEmpty && !readPositions.isEmpty ? .zero : settings.poll / 10
                 try await environment.clock.sleep(for: pause)
             } catch let error as WorkLogError {
                 if case .refused = error { throw error }
@@ -88,7 +89,7 @@ package final class FleetWorker: Sendable {
     // MARK: Shares
 
     private func balance(
-        _ answer: LeaseKeeper.Answer, _ group: inout ThrowingDiscardingTaskGroup<any Error>
+        _ answer: LeaseRenewer.Answer, _ group: inout ThrowingDiscardingTaskGroup<any Error>
     ) async throws {
         let share = Partitioning.share(of: log.partitions, among: answer.renewal.workers)
         let all = current
@@ -139,7 +140,7 @@ package final class FleetWorker: Sendable {
         for claim in claims {
             environment.note(.gained(claim.lease.name, takeovers: claim.takeovers))
             let changed = Signal()
-            let tenure = keeper.grant(claim.lease, sentAt: sentAt, changed: changed)
+            let tenure = renewer.grant(claim.lease, sentAt: sentAt, changed: changed)
             let loop = PartitionLoop(
                 claim, tenure, wake: changed, log: log, processor: processor, gate: gate, limit: limit,
                 settings: settings, environment: environment)
@@ -152,7 +153,7 @@ package final class FleetWorker: Sendable {
     }
 
     private func remove(_ loop: PartitionLoop) {
-        keeper.drop(loop.tenure)
+        renewer.drop(loop.tenure)
         loops.withLock { loops in
             if loops[loop.partition] === loop { loops[loop.partition] = nil }
         }

@@ -1,11 +1,11 @@
 /// What the next commit of a partition stores.
 struct OutcomeDraft {
-    private(set) var outcome: Outcome
+    private(set) var outcome: PartitionOutcome
     /// Documents whose parked change it stores, changes or removes.
     private var parked: Set<DocumentKey> = []
     private var unparked: Set<DocumentKey> = []
 
-    init(position: Int64) { outcome = Outcome(position: position) }
+    init(position: Int64) { outcome = PartitionOutcome(position: position) }
 
     /// Whether it stores anything besides this position.
     func hasMore(than position: Int64) -> Bool {
@@ -23,7 +23,7 @@ struct OutcomeDraft {
 
     mutating func move(to position: Int64) { outcome.position = position }
 
-    mutating func bury(_ change: LoggedChange, _ reason: String) {
+    mutating func addDead(_ change: LoggedChange, _ reason: String) {
         outcome.dead.append(DeadChange(change, reason: reason))
     }
 

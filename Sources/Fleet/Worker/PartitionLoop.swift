@@ -22,7 +22,7 @@ final class PartitionLoop: Sendable {
     let tenure: Tenure
     private let log: any WorkLog
     private let processor: any Processor
-    private let gate: TrialGate
+    private let gate: IsolationGate
     private let limit: WorkLimit
     private let settings: FleetSettings
     private let environment: FleetEnvironment
@@ -31,7 +31,7 @@ final class PartitionLoop: Sendable {
 
     /// - Parameter wake: The signal of `tenure`.
     init(
-        _ claim: Claim, _ tenure: Tenure, wake: Signal, log: any WorkLog, processor: any Processor, gate: TrialGate,
+        _ claim: Claim, _ tenure: Tenure, wake: Signal, log: any WorkLog, processor: any Processor, gate: IsolationGate,
         limit: WorkLimit, settings: FleetSettings, environment: FleetEnvironment
     ) {
         (partition, self.tenure, self.wake) = (claim.partition, tenure, wake)
@@ -51,15 +51,15 @@ final class PartitionLoop: Sendable {
     var isDraining: Bool { inbox.withLock(\.isDraining) }
 
     /// How far the partition was read. Nil if the loop needs no notice of new changes.
-    var interest: Interest? {
-        inbox.withLock { $0.isDraining ? nil : Interest(claim: $0.claim, readUpTo: $0.readUpTo) }
+    var readPosition: ReadPosition? {
+        inbox.withLock { $0.isDraining ? nil : ReadPosition(claim: $0.claim, readUpTo: $0.readUpTo) }
     }
 
     /// Notes that there is work in the log.
-    func take(_ news: News) {
+    func take(_ pending: PendingWork) {
         inbox.withLock { inbox in
-            inbox.hasChanges = inbox.hasChanges || news.hasChanges
-            inbox.hasDue = inbox.hasDue || news.hasDue
+            inbox.hasChanges = inbox.hasChanges || pending.hasChanges
+            inbox.hasDue = inbox.hasDue || pending.hasDue
         }
         wake.raise()
     }
@@ -266,7 +266,7 @@ extension PartitionLoop.Work {
         case .alone(let change, let attempt):
             // Something else may have ended the first attempt. From the second attempt on, nothing else may be under
             // way.
-            let isAlone = !change.tries.isEmpty
+            let isAlone = !change.isolatedAttempts.isEmpty
             guard enter(isAlone: isAlone) else {
                 putBack([change])
                 return false
@@ -337,7 +337,7 @@ extension PartitionLoop.Work {
     }
 
     /// Commits an outcome. If it is unknown whether it was stored, asks until it is known.
-    private mutating func commit(_ outcome: Outcome) async throws(WorkLogError) {
+    private mutating func commit(_ outcome: PartitionOutcome) async throws(WorkLogError) {
         do throws(WorkLogError) {
             claim = try await loop.log.commit(claim, outcome)
         } catch .unknownCommit {

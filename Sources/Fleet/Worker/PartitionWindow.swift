@@ -24,7 +24,7 @@ struct PartitionWindow {
         /// The place of the parked change when it was read.
         var parkedN: Int64 = 0
         /// Attempts of other processes, and attempts that failed.
-        var tries: Tries
+        var isolatedAttempts: IsolatedAttempts
         /// Whether attempts of members that were absent for some time are already left out.
         var isSettled: Bool
         var parks = 0
@@ -35,7 +35,7 @@ struct PartitionWindow {
 
         mutating func add(_ change: LoggedChange, isSettled: Bool) {
             pending.append(change)
-            tries = tries.merged(with: change.tries)
+            isolatedAttempts = isolatedAttempts.merged(with: change.isolatedAttempts)
             self.isSettled = self.isSettled && isSettled
         }
     }
@@ -102,7 +102,8 @@ struct PartitionWindow {
         } else {
             // A document's contribution to totals does not wait for its parked change.
             subjects[id] = Subject(
-                pending: [change], firstN: change.n, isParked: false, tries: change.tries, isSettled: isSettled,
+                pending: [change], firstN: change.n, isParked: false, isolatedAttempts: change.isolatedAttempts,
+                isSettled: isSettled,
                 isBesideParked: isParked)
             ready.append(id)
         }
@@ -114,7 +115,8 @@ struct PartitionWindow {
             let id = change.id
             guard subjects[id] == nil, !draft.touchesParked(id) else { continue }
             subjects[id] = Subject(
-                pending: [change], firstN: change.firstN, isParked: true, parkedN: change.n, tries: change.tries,
+                pending: [change], firstN: change.firstN, isParked: true, parkedN: change.n,
+                isolatedAttempts: change.isolatedAttempts,
                 isSettled: isSettled, parks: change.parks)
             ready.append(id)
         }
@@ -142,7 +144,7 @@ struct PartitionWindow {
             }
             guard batch.count < limit, let id = ready.popFirst() else { break }
             guard let subject = subjects[id] else { continue }
-            if subject.mustBeAlone || !subject.tries.isEmpty || subject.firstN <= carefulUpTo {
+            if subject.mustBeAlone || !subject.isolatedAttempts.isEmpty || subject.firstN <= carefulUpTo {
                 suspects.append(id)
             } else if let change = start(id) {
                 batch.append(change)
@@ -155,19 +157,20 @@ struct PartitionWindow {
     /// rejoin, it waits for them.
     private mutating func takeAlone(_ id: DocumentKey) -> Batch? {
         guard let change = start(id), let subject = subjects[id] else { return nil }
-        guard subject.tries.total < isolation.triesOfDead else {
+        guard subject.isolatedAttempts.total < isolation.maximumWeight else {
             if subject.isSettled {
                 settle(id, dead: "failed or crashed too often in isolation")
             } else {
                 park(
-                    id, tries: subject.tries, parks: max(subject.parks, 1), isolation.settlingTime,
+                    id, isolatedAttempts: subject.isolatedAttempts, parks: max(subject.parks, 1),
+                    isolation.settlingTime,
                     "waiting for crashed members to return")
             }
             movePosition()
             return nil
         }
         let attempt = Attempt(
-            n: change.n, id: id, isParked: subject.isParked, others: subject.tries,
+            n: change.n, id: id, isParked: subject.isParked, others: subject.isolatedAttempts,
             weight: isolation.survivalsPerAttempt)
         trial = Trial(attempt: attempt)
         subjects[id]?.isAlone = true
@@ -178,7 +181,7 @@ struct PartitionWindow {
         guard var subject = subjects[id], subject.running == nil,
             var newest = LoggedChange.standing(for: subject.pending)
         else { return nil }
-        newest.tries = subject.tries
+        newest.isolatedAttempts = subject.isolatedAttempts
         newest.parks = subject.parks
         newest.firstN = subject.firstN
         subject.running = newest
@@ -216,10 +219,11 @@ struct PartitionWindow {
         switch verdict {
         case .done: settle(id, dead: nil)
         case .dead(let reason): settle(id, dead: reason)
-        case .parked(let delay, let reason): park(id, tries: Tries(), parks: subject.parks + 1, delay, reason)
+        case .parked(let delay, let reason):
+            park(id, isolatedAttempts: IsolatedAttempts(), parks: subject.parks + 1, delay, reason)
         // An answer counts in full, however long it took.
         case .failed(let reason) where subject.isAlone:
-            fail(id, subject.tries.addingFailed(isolation.survivalsPerAttempt), reason)
+            fail(id, subject.isolatedAttempts.addingFailed(isolation.survivalsPerAttempt), reason)
         case .failed: putBack(id, isSuspect: true)
         case .postponed:
             // It was not attempted. This process still runs, so nothing counts.
@@ -227,11 +231,13 @@ struct PartitionWindow {
         }
     }
 
-    private mutating func fail(_ id: DocumentKey, _ tries: Tries, _ reason: String) {
+    private mutating func fail(_ id: DocumentKey, _ isolatedAttempts: IsolatedAttempts, _ reason: String) {
         guard let subject = subjects[id] else { return }
-        subjects[id]?.tries = tries
-        guard tries.total < isolation.triesOfDead else { return settle(id, dead: reason) }
-        park(id, tries: tries, parks: subject.parks + 1, isolation.delay(after: tries), reason)
+        subjects[id]?.isolatedAttempts = isolatedAttempts
+        guard isolatedAttempts.total < isolation.maximumWeight else { return settle(id, dead: reason) }
+        park(
+            id, isolatedAttempts: isolatedAttempts, parks: subject.parks + 1, isolation.delay(after: isolatedAttempts),
+            reason)
     }
 
     private mutating func settle(_ id: DocumentKey, dead reason: String?) {
@@ -240,8 +246,8 @@ struct PartitionWindow {
         places.answer(subject.covered)
         if let reason {
             var change = running
-            change.attempts = isolation.number(subject.tries)
-            draft.bury(change, reason)
+            change.attempts = isolation.number(subject.isolatedAttempts)
+            draft.addDead(change, reason)
         }
         if subject.isParked {
             draft.unpark(id)
@@ -253,21 +259,24 @@ struct PartitionWindow {
         }
         subject = Subject(
             pending: subject.pending, firstN: next.n, isParked: false,
-            tries: subject.pending.reduce(Tries()) { $0.merged(with: $1.tries) }, isSettled: subject.isSettled,
+            isolatedAttempts: subject.pending.reduce(IsolatedAttempts()) { $0.merged(with: $1.isolatedAttempts) },
+            isSettled: subject.isSettled,
             isBesideParked: subject.isBesideParked)
         subjects[id] = subject
         ready.append(id)
     }
 
     /// Later changes of the document are parked with it.
-    private mutating func park(_ id: DocumentKey, tries: Tries, parks: Int, _ delay: Duration, _ reason: String) {
+    private mutating func park(
+        _ id: DocumentKey, isolatedAttempts: IsolatedAttempts, parks: Int, _ delay: Duration, _ reason: String
+    ) {
         guard let subject = subjects.removeValue(forKey: id), let running = subject.running,
             var change = LoggedChange.standing(for: [running] + subject.pending)
         else { return }
         runningCount -= 1
         places.answer(subject.covered)
         places.answer(subject.pending.map(\.n))
-        (change.firstN, change.tries, change.parks) = (subject.firstN, tries, parks)
+        (change.firstN, change.isolatedAttempts, change.parks) = (subject.firstN, isolatedAttempts, parks)
         draft.park(change, delay, reason)
     }
 
@@ -286,7 +295,7 @@ struct PartitionWindow {
         subject.mustBeAlone = isSuspect
         subject.isAlone = false
         subjects[id] = subject
-        // It stays first, because the partition may already wait for exclusive use: see ``TrialGate``.
+        // It stays first, because the partition may already wait for exclusive use: see ``IsolationGate``.
         if subject.mustBeAlone { suspects.prepend(id) } else { ready.append(id) }
     }
 
@@ -298,7 +307,7 @@ struct PartitionWindow {
     func needsCommit(_ position: Int64) -> Bool { draft.hasMore(than: position) }
 
     /// What must be stored now. Call ``stored()`` once it is, before anything else is read or answered.
-    var outcome: Outcome { draft.outcome }
+    var outcome: PartitionOutcome { draft.outcome }
 
     /// The outcome is stored.
     mutating func stored() { draft = OutcomeDraft(position: draft.outcome.position) }
@@ -306,10 +315,14 @@ struct PartitionWindow {
 
 extension FleetSettings.Isolation {
     /// A document is dead-lettered when the weights of its attempts add up to this.
-    fileprivate var triesOfDead: Int { attempts * survivalsPerAttempt }
+    fileprivate var maximumWeight: Int { attempts * survivalsPerAttempt }
 
     /// The number of attempts that this weight stands for, rounded up.
-    fileprivate func number(_ tries: Tries) -> Int { (tries.total + survivalsPerAttempt - 1) / survivalsPerAttempt }
+    fileprivate func number(_ isolatedAttempts: IsolatedAttempts) -> Int {
+        (isolatedAttempts.total + survivalsPerAttempt - 1) / survivalsPerAttempt
+    }
 
-    fileprivate func delay(after tries: Tries) -> Duration { retryDelay * (1 << min(number(tries) - 1, 10)) }
+    fileprivate func delay(after isolatedAttempts: IsolatedAttempts) -> Duration {
+        retryDelay * (1 << min(number(isolatedAttempts) - 1, 10))
+    }
 }

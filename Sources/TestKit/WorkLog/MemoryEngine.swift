@@ -7,7 +7,7 @@ package final class MemoryEngine: Sendable {
     package enum Commit: Sendable {
         case appended([FeedEntry], from: String?, upTo: String?, firstN: Int64, owner: String)
         /// The changes are those that are deleted from the log, with a flag that the parked change replaces them.
-        case committed(Claim, Outcome, deleted: [LoggedChange], owner: String)
+        case committed(Claim, PartitionOutcome, deleted: [LoggedChange], owner: String)
     }
 
     private struct State {

@@ -188,15 +188,15 @@ extension MemoryLog {
 // MARK: - Workers
 
 extension MemoryLog {
-    func news(_ interests: [Interest], _ owner: String, _ now: Duration) -> [News] {
-        interests.compactMap { interest in
-            let claim = interest.claim
+    func pendingWork(_ readPositions: [ReadPosition], _ owner: String, _ now: Duration) -> [PendingWork] {
+        readPositions.compactMap { readPosition in
+            let claim = readPosition.claim
             guard (try? check(claim, owner)) != nil else { return nil }
             let part = parts[claim.partition]
-            let hasChanges = (part.work.last?.change.n ?? 0) > interest.readUpTo
+            let hasChanges = (part.work.last?.change.n ?? 0) > readPosition.readUpTo
             let hasDue = part.parked.values.contains { $0.due <= now }
             guard hasChanges || hasDue else { return nil }
-            return News(partition: claim.partition, hasChanges: hasChanges, hasDue: hasDue)
+            return PendingWork(partition: claim.partition, hasChanges: hasChanges, hasDue: hasDue)
         }
     }
 
@@ -223,13 +223,14 @@ extension MemoryLog {
     /// Excludes the attempts of live members.
     private func counting(_ change: LoggedChange, _ owner: String, _ now: Duration) -> LoggedChange {
         var change = change
-        change.tries = change.tries.without(members.filter { $0.value.until > now }.map(\.key) + [owner])
+        change.isolatedAttempts = change.isolatedAttempts.without(
+            members.filter { $0.value.until > now }.map(\.key) + [owner])
         return change
     }
 
     /// - Returns: The new claim, and the deleted changes.
     mutating func commit(
-        _ claim: Claim, _ outcome: Outcome, _ owner: String, _ now: Duration
+        _ claim: Claim, _ outcome: PartitionOutcome, _ owner: String, _ now: Duration
     ) throws(WorkLogError) -> (Claim, [LoggedChange]) {
         try check(claim, owner)
         let number = claim.partition
@@ -286,11 +287,11 @@ extension MemoryLog.Part {
     }
 
     mutating func note(_ attempt: Attempt, _ owner: String) {
-        let tries = attempt.tries(of: owner)
+        let isolatedAttempts = attempt.isolatedAttempts(of: owner)
         if attempt.isParked {
-            parked[attempt.id]?.change.tries = tries
+            parked[attempt.id]?.change.isolatedAttempts = isolatedAttempts
         } else if let index = work.firstIndex(where: { $0.change.n == attempt.n }) {
-            work[index].change.tries = tries
+            work[index].change.isolatedAttempts = isolatedAttempts
         }
     }
 }

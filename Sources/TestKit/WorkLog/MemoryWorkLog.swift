@@ -24,7 +24,7 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     /// - Parameters:
     ///   - works: False for a member that only leads.
     ///   - clock: The member's clock.
-    ///   - poll: How often a member that waits for news checks for it. Nil: only at the end of the wait.
+    ///   - poll: How often a member that waits for work checks for it. Nil: only at the end of the wait.
     package init(
         _ engine: MemoryEngine, owner: String, works: Bool = true, link: Link, clock: any FleetClock,
         poll: Duration? = nil
@@ -82,10 +82,12 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
         try await change { log, _ in log.hasPassed(n) }
     }
 
-    package func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
+    package func pendingWork(_ readPositions: [ReadPosition], within time: Duration) async throws(WorkLogError)
+        -> [PendingWork]
+    {
         let end = clock.now + time
         while true {
-            let found = try await read { [owner] log, now in log.news(interests, owner, now) }
+            let found = try await read { [owner] log, now in log.pendingWork(readPositions, owner, now) }
             let left = end - clock.now
             guard found.isEmpty, left > .zero else { return found }
             do { try await clock.sleep(for: min(poll ?? left, left)) } catch { throw .unavailable("cancelled") }
@@ -102,7 +104,7 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
         try await read { [owner] log, now throws(WorkLogError) in try log.due(claim, limit: limit, owner, now) }
     }
 
-    package func commit(_ claim: Claim, _ outcome: Outcome) async throws(WorkLogError) -> Claim {
+    package func commit(_ claim: Claim, _ outcome: PartitionOutcome) async throws(WorkLogError) -> Claim {
         try await commit { [engine, owner] () throws(WorkLogError) in
             try engine.change { log, now throws(WorkLogError) in
                 let (claim, deleted) = try log.commit(claim, outcome, owner, now)

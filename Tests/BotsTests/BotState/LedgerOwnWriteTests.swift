@@ -129,7 +129,7 @@ extension Ledger {
     /// A hot document, for each of whose changes a rule puts another one, has thousands.
     @Test func onlyTheNewestWritesOfADocumentAreRead() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
-            let writes = (1...Ledger.lookedAtWrites + 1).map { number in
+            let writes = (1...Ledger.examinedWriteLimit + 1).map { number in
                 OwnWrite(id: "hot", revision: RevisionID("\(number)-x"), content: nil)
             }
             try await ledger.recordOwnWrites(writes + [OwnWrite(id: "a", revision: RevisionID("1-x"), content: nil)])
@@ -149,7 +149,7 @@ extension Ledger {
             try await ledger.recordOwnRevisions(asked)
             try await ledger.write {
                 try $0.execute("UPDATE own_write SET rowid = ? WHERE rowid = 2", [Ledger.ownWriteLimit])
-                guard $0.language == .postgres else { return }
+                guard $0.dialect == .postgres else { return }
                 let numbers = "SELECT setval(pg_get_serial_sequence('own_write', 'rowid'), ?)"
                 _ = try $0.rows(numbers, [Ledger.ownWriteLimit])
             }

@@ -117,12 +117,12 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
     }
 }
 
-@Suite struct DocumentSketchTests {
+@Suite struct BloomFilterTests {
     @Test func bloomFilterHasNoFalseNegativesAndFewFalsePositives() {
-        var sketch = DocumentSketch()
-        #expect(sketch.isEmpty && !sketch.mayContain("a".hashValue))
-        for number in 0..<100_000 { sketch.insert("in\(number)".hashValue) }
-        #expect((0..<100_000).allSatisfy { sketch.mayContain("in\($0)".hashValue) })
-        #expect((0..<100_000).count { sketch.mayContain("out\($0)".hashValue) } < 200)
+        var filter = BloomFilter()
+        #expect(filter.isEmpty && !filter.mayContain("a".hashValue))
+        for number in 0..<100_000 { filter.insert("in\(number)".hashValue) }
+        #expect((0..<100_000).allSatisfy { filter.mayContain("in\($0)".hashValue) })
+        #expect((0..<100_000).count { filter.mayContain("out\($0)".hashValue) } < 200)
     }
 }

@@ -245,8 +245,8 @@ import Testing
         await queue.submit(numbered(0..<1))
         #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
         async let second = queue.take(limit: 250, byteLimit: 1000, writer: 1)
-        for number in 1...TakingRule.worthwhileDocuments { await queue.submit(numbered(number..<number + 1)) }
-        #expect(await second.count == TakingRule.worthwhileDocuments)
+        for number in 1...BatchingPolicy.worthwhileDocuments { await queue.submit(numbered(number..<number + 1)) }
+        #expect(await second.count == BatchingPolicy.worthwhileDocuments)
     }
 
     @Test func onlyWriterTakesAllCandidates() async {

@@ -24,12 +24,12 @@ import Testing
 
     /// A command for comparison.
     private enum Next: Equatable {
-        case goOn, again, wait, abandon
+        case proceed, again, wait, abandon
         case wrote, tookEffect, resolved, unchanged, shown, passedOver, deadLettered
 
         init(_ command: Course.Command) {
             switch command {
-            case .goOn: self = .goOn
+            case .proceed: self = .proceed
             case .again: self = .again
             case .wait: self = .wait
             case .abandon: self = .abandon
@@ -53,17 +53,17 @@ import Testing
     }
 
     @Test(arguments: [
-        Reading(found: .document(RevisionID("2-b"), Array("{}".utf8)), next: .goOn),
-        Reading(found: .tombstone(nil), next: .goOn),
+        Reading(found: .document(RevisionID("2-b"), Array("{}".utf8)), next: .proceed),
+        Reading(found: .tombstone(nil), next: .proceed),
         Reading(found: .gone(nil), next: .unchanged),
         Reading(found: .gone(nil), reason: Reason(countsOnly: true), next: .passedOver),
-        Reading(found: .unreadable(reason: "no"), next: .deadLettered), Reading(found: .noConflict, next: .goOn),
+        Reading(found: .unreadable(reason: "no"), next: .deadLettered), Reading(found: .noConflict, next: .proceed),
     ])
     private func readingLeadsOnOrToTheEnd(test: Reading) {
         var course = Course(Self.candidate(test.reason))
         let next = Next(course.take(test.found))
         #expect(next == test.next)
-        #expect(course.isOver == (next != .goOn))
+        #expect(course.isOver == (next != .proceed))
     }
 
     /// Another revision explains the conflicts before it.
@@ -104,8 +104,8 @@ import Testing
     @Test(arguments: [
         Deciding(decided: .ownRevision, next: .passedOver),
         // An own revision that must be counted is only counted.
-        Deciding(decided: .ownRevision, reason: Reason(isOfCount: true), next: .goOn),
-        Deciding(decided: .ownRevision, reason: Reason(recount: 3), next: .goOn),
+        Deciding(decided: .ownRevision, reason: Reason(isOfCount: true), next: .proceed),
+        Deciding(decided: .ownRevision, reason: Reason(recount: 3), next: .proceed),
         Deciding(decided: .counted(failure: nil), next: .passedOver),
         Deciding(decided: .counted(failure: letter), next: .deadLettered),
         Deciding(decided: .impossible(reason: "no"), next: .deadLettered),
@@ -118,8 +118,8 @@ import Testing
         var course = Course(Self.candidate(test.reason))
         let next = Next(course.take(test.decided))
         #expect(next == test.next)
-        #expect(course.isOver == (next != .goOn))
-        if case .ownRevision = test.decided { #expect(course.candidate.reason.countsOnly == (next == .goOn)) }
+        #expect(course.isOver == (next != .proceed))
+        if case .ownRevision = test.decided { #expect(course.candidate.reason.countsOnly == (next == .proceed)) }
         if case .slow = test.decided { #expect(course.candidate.history.isSlow) }
     }
 
@@ -139,8 +139,8 @@ import Testing
     }
 
     @Test(arguments: [
-        StageCase(answer: .done(hasEffect: false), next: .goOn),
-        StageCase(answer: .done(hasEffect: true), next: .goOn), StageCase(answer: .outdated, next: .again),
+        StageCase(answer: .done(hasEffect: false), next: .proceed),
+        StageCase(answer: .done(hasEffect: true), next: .proceed), StageCase(answer: .outdated, next: .again),
         StageCase(answer: .outdated, outdated: 3, next: .again),
         // After five in a row it is left alone for a while, and after every five more.
         StageCase(answer: .outdated, outdated: 4, next: .wait), StageCase(answer: .outdated, outdated: 5, next: .again),
@@ -154,7 +154,7 @@ import Testing
         var course = try Self.planned(Self.candidate { $0.history.outdatedDecisions = test.outdated })
         let next = Next(course.take(test.answer, now: Self.now))
         #expect(next == test.next)
-        #expect(course.isOver == (next != .goOn))
+        #expect(course.isOver == (next != .proceed))
         if case .outdated = test.answer { #expect(course.candidate.content.isUnread) }
     }
 

@@ -70,7 +70,7 @@ import Testing
         let reading = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 10_000)
         #expect(await budget.inUse.bytes == 15_000)
-        #expect(await !budget.goOn(portion))
+        #expect(await !budget.continueReading(portion))
         withExtendedLifetime(reading) {}
     }
 
@@ -111,8 +111,8 @@ import Testing
         let budget = budget()
         let alone = await budget.portion(isAlone: true)
         let first = try await budget.beginReading(alone)
-        #expect(await !budget.goOn(alone))
-        #expect(await budget.goOn(await budget.portion(isAlone: false)))
+        #expect(await !budget.continueReading(alone))
+        #expect(await budget.continueReading(await budget.portion(isAlone: false)))
         async let second = budget.beginReading(alone)
         await budget.end(alone, bytes: 100)
         _ = try await second
@@ -143,8 +143,8 @@ import Testing
         let first = await budget.portion(isAlone: true)
         let reading = try await budget.beginReading(first)
         await budget.end(first, bytes: 700)
-        #expect(await !budget.goOn(await budget.portion(isAlone: true)))
-        #expect(await budget.goOn(await budget.portion(isAlone: false)))
+        #expect(await !budget.continueReading(await budget.portion(isAlone: true)))
+        #expect(await budget.continueReading(await budget.portion(isAlone: false)))
         withExtendedLifetime(reading) {}
     }
 }

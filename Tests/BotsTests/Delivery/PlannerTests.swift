@@ -44,7 +44,7 @@ import Testing
     /// A course with its decision.
     private func planned(_ document: String) async throws -> Course {
         var course = course(document)
-        guard case .goOn = course.take(try await decide(document)) else { throw NotPlanned() }
+        guard case .proceed = course.take(try await decide(document)) else { throw NotPlanned() }
         return course
     }
 

@@ -3,7 +3,7 @@ import Locking
 import TestKit
 import Testing
 
-/// A clock that a test moves; whoever sleeps moves it too.
+/// A clock that a test moves. A sleep also moves it.
 final class ManualClock: FleetClock {
     private let time = Locked(Duration.zero)
 

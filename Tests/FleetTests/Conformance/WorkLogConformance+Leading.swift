@@ -40,7 +40,7 @@ extension WorkLogConformance {
             }
             #expect(Set(read) == Set(ids) && read.count == ids.count)
         },
-        WorkLogConformance("a tombstone is told") { bed in
+        WorkLogConformance("a tombstone is returned") { bed in
             let log = try await bed.member("a")
             let term = try #require(try await log.lead())
             var change = entry(1, id(2))
@@ -48,19 +48,19 @@ extension WorkLogConformance {
             _ = try await log.append([change], upTo: "1", term)
             #expect(try await log.next(try await log.take(2), after: 0, limit: 1).first?.entry == change)
         },
-        WorkLogConformance("all leaves of a document are told") { bed in
+        WorkLogConformance("all leaves of a document are returned") { bed in
             let log = try await bed.member("a")
             let term = try #require(try await log.lead())
             let change = FeedEntry(sequence: "1", id: id(2), revision: "2-b", otherLeaves: ["2-a", "1-\u{e9}"])
             _ = try await log.append([change], upTo: "1", term)
             let claim = try await log.take(2)
             #expect(try await log.next(claim, after: 0, limit: 1).first?.entry == change)
-            var outcome = Outcome(position: 1)
+            var outcome = PartitionOutcome(position: 1)
             outcome.parked = [Parking(LoggedChange(n: 1, entry: change, parks: 1), delay: .zero, reason: "slow")]
             let parked = try await log.commit(claim, outcome)
             #expect(try await log.due(parked, limit: 1).first?.entry == change)
         },
-        WorkLogConformance("looks are appended without a sequence") { bed in
+        WorkLogConformance("rechecks are appended without a sequence") { bed in
             let log = try await bed.member("a")
             let first = try #require(try await log.lead())
             // Nothing is known of the feed yet.
@@ -75,13 +75,13 @@ extension WorkLogConformance {
             let changes = try await log.next(zero, after: 0, limit: 9)
             #expect(changes.map(\.n) == [1, 3, 4] && changes.map(\.entry.kind) == [.due, .changed, .due])
             #expect(changes[0].entry == looks[0])
-            _ = try await log.commit(zero, Outcome(position: 4))
-            _ = try await log.commit(try await log.take(1), Outcome(position: 2))
+            _ = try await log.commit(zero, PartitionOutcome(position: 4))
+            _ = try await log.commit(try await log.take(1), PartitionOutcome(position: 2))
             #expect(try await log.answered() == Answered(n: 3, sequence: "7"))
-            _ = try await log.commit(try await log.refresh(try await log.take(1)), Outcome(position: 5))
+            _ = try await log.commit(try await log.refresh(try await log.take(1)), PartitionOutcome(position: 5))
             #expect(try await log.answered() == Answered(n: 5, sequence: "7"))
         },
-        WorkLogConformance("a place is passed though changes are parked") { bed in
+        WorkLogConformance("a place is passed although changes are parked") { bed in
             let log = try await bed.member("a")
             #expect(try await log.hasPassed(0))
             let term = try #require(try await log.lead())
@@ -89,22 +89,22 @@ extension WorkLogConformance {
             _ = try await log.append(entries, upTo: "3", term)
             #expect(try await log.hasPassed(1) == false)
             #expect(try await log.hasPassed(0))
-            var outcome = Outcome(position: 1)
+            var outcome = PartitionOutcome(position: 1)
             outcome.parked = [Parking(LoggedChange(n: 1, entry: entries[0], parks: 1), delay: .zero, reason: "slow")]
             let zero = try await log.commit(try await log.take(0), outcome)
             #expect(try await log.hasPassed(1))
             #expect(try await log.hasPassed(2) == false)
-            // One that is only to be counted is waited for.
-            outcome = Outcome(position: 2)
+            // A change that only has to be counted must be finished first.
+            outcome = PartitionOutcome(position: 2)
             outcome.parked = [Parking(LoggedChange(n: 2, entry: entries[1], parks: 1), delay: .zero, reason: "slow")]
             let one = try await log.commit(try await log.take(1), outcome)
             #expect(try await log.hasPassed(2) == false)
-            outcome = Outcome(position: 2)
+            outcome = PartitionOutcome(position: 2)
             outcome.unparked = [id(1)]
             _ = try await log.commit(one, outcome)
             #expect(try await log.hasPassed(2))
             #expect(try await log.hasPassed(3) == false)
-            _ = try await log.commit(zero, Outcome(position: 3))
+            _ = try await log.commit(zero, PartitionOutcome(position: 3))
             #expect(try await log.hasPassed(3))
             #expect(try await log.answered() == nil)
         },
@@ -114,17 +114,17 @@ extension WorkLogConformance {
             for partition in [0, 1, 0] { try await log.fill([id(partition)]) }
             #expect(try await log.answered()?.sequence == nil)
             let zero = try await log.take(0)
-            let later = try await log.commit(zero, Outcome(position: 1))
+            let later = try await log.commit(zero, PartitionOutcome(position: 1))
             #expect(try await log.answered()?.sequence == "1")
-            _ = try await log.commit(later, Outcome(position: 3))
+            _ = try await log.commit(later, PartitionOutcome(position: 3))
             #expect(try await log.answered()?.sequence == "1")
-            var outcome = Outcome(position: 2)
+            var outcome = PartitionOutcome(position: 2)
             outcome.parked = [
                 Parking(LoggedChange(n: 2, entry: entry(2, id(1)), parks: 1), delay: .seconds(60), reason: "slow")
             ]
             let one = try await log.commit(try await log.take(1), outcome)
             #expect(try await log.answered()?.sequence == "1")
-            outcome = Outcome(position: 2)
+            outcome = PartitionOutcome(position: 2)
             outcome.unparked = [id(1)]
             _ = try await log.commit(one, outcome)
             #expect(try await log.answered()?.sequence == "3")

@@ -13,14 +13,14 @@ extension WorkLogConformance {
             await expectFenced { try await first.append([entry(1, id(0))], upTo: "1", term) }
             #expect(try await second.backlog().entries == 0)
         },
-        WorkLogConformance("the own lease is granted again under a new token") { bed in
+        WorkLogConformance("a member's own lease is granted again with a new token") { bed in
             let log = try await bed.member("a")
             let (first, again) = (try await log.take(1), try await log.take(1))
             #expect(again.lease.token > first.lease.token)
             await expectFenced { try await log.next(first, after: 0, limit: 1) }
             #expect(try await log.next(again, after: 0, limit: 1).isEmpty)
         },
-        WorkLogConformance("a lease that is given back is free at once") { bed in
+        WorkLogConformance("a released lease is free at once") { bed in
             let (first, second) = (try await bed.member("a"), try await bed.member("b"))
             try await first.resign(try #require(try await first.lead()))
             #expect(try await second.lead() != nil)
@@ -29,13 +29,13 @@ extension WorkLogConformance {
             #expect(try await second.take(2).takeovers == 0)
             await expectFenced { try await first.refresh(claim) }
         },
-        WorkLogConformance("giving back an old lease changes nothing") { bed in
+        WorkLogConformance("releasing an old lease changes nothing") { bed in
             let log = try await bed.member("a")
             let (old, new) = (try await log.take(3), try await log.take(3))
             try await log.release(old.lease)
             #expect(try await log.refresh(new) == new)
         },
-        WorkLogConformance("a claim takes the first that are free, up to the limit") { bed in
+        WorkLogConformance("a claim takes the first free partitions, up to the limit") { bed in
             let (first, second) = (try await bed.member("a"), try await bed.member("b"))
             let claims = try await first.claim([3, 1, 0], atMost: 2)
             #expect(Set(claims.map(\.partition)) == [1, 3])
@@ -53,7 +53,7 @@ extension WorkLogConformance {
             #expect(try await second.lead() == nil)
             #expect(try await second.claim([2], atMost: 1).isEmpty)
         },
-        WorkLogConformance("a renewal tells who works and what is free") { bed in
+        WorkLogConformance("a renewal returns the working members and the free partitions") { bed in
             let (first, second) = (try await bed.member("a"), try await bed.member("b"))
             #expect(try await first.renew() == Renewal(leases: [], workers: 1, free: [0, 1, 2, 3]))
             _ = try await second.take(1)
@@ -63,7 +63,7 @@ extension WorkLogConformance {
             try await bed.pass(first.leaseTime + .milliseconds(100))
             #expect(try await first.renew() == Renewal(leases: [], workers: 1, free: [0, 1, 2, 3]))
         },
-        WorkLogConformance("who leaves has nothing and counts no more") { bed in
+        WorkLogConformance("a member that leaves loses its leases and is no longer counted") { bed in
             let (first, second) = (try await bed.member("a"), try await bed.member("b"))
             _ = try await first.renew()
             _ = try await first.take(0)
@@ -72,7 +72,7 @@ extension WorkLogConformance {
             #expect(try await second.renew() == Renewal(leases: [], workers: 1, free: [0, 1, 2, 3]))
             #expect(try await second.lead() != nil)
         },
-        WorkLogConformance("an expired lease that nobody took can be renewed") { bed in
+        WorkLogConformance("an expired lease that no other member took can be renewed") { bed in
             let log = try await bed.member("a")
             let claim = try await log.take(0)
             try await bed.pass(log.leaseTime * 2)

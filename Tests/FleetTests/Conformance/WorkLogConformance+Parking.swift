@@ -4,24 +4,27 @@ import Testing
 extension WorkLogConformance {
     /// Parks the first change of partition 0 for a third of the lease.
     private static func park(_ log: any WorkLog, _ claim: Claim) async throws -> Claim {
-        var outcome = Outcome(position: 1)
-        let change = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:1"), parks: 1)
+        var outcome = PartitionOutcome(position: 1)
+        let change = LoggedChange(
+            n: 1, entry: entry(1, id(0)), isolatedAttempts: IsolatedAttempts(text: "x:1"), parks: 1)
         outcome.parked = [Parking(change, delay: log.leaseTime / 3, reason: "slow")]
         return try await log.commit(claim, outcome)
     }
 
     static let parking = [
-        WorkLogConformance("a parked change comes when it is due") { bed in
+        WorkLogConformance("a parked change is returned when it is due") { bed in
             let log = try await bed.member("a")
             try await log.fill([id(0)])
             let claim = try await park(log, try await log.take(0))
             #expect(try await log.due(claim, limit: 9).isEmpty)
             #expect(try await log.next(claim, after: 0, limit: 9).isEmpty)
             try await bed.pass(log.leaseTime / 2)
-            let due = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:1"), parks: 1)
+            let due = LoggedChange(
+                n: 1, entry: entry(1, id(0)), isolatedAttempts: IsolatedAttempts(text: "x:1"), parks: 1)
             #expect(try await log.due(claim, limit: 9) == [due])
-            let news = try await log.news([Interest(claim: claim, readUpTo: 1)], within: .milliseconds(10))
-            #expect(news == [News(partition: 0, hasChanges: false, hasDue: true)])
+            let pending = try await log.pendingWork(
+                [ReadPosition(claim: claim, readUpTo: 1)], within: .milliseconds(10))
+            #expect(pending == [PendingWork(partition: 0, hasChanges: false, hasDue: true)])
             #expect(try await log.backlog().parts[0].parked == 1)
         },
         WorkLogConformance("a later change joins the parked one and keeps its time") { bed in
@@ -30,14 +33,15 @@ extension WorkLogConformance {
             var claim = try await park(log, try await log.take(0))
             let later = try await log.next(claim, after: 1, limit: 9)
             #expect(later.map(\.isParked) == [false, true])
-            var outcome = Outcome(position: 3)
+            var outcome = PartitionOutcome(position: 3)
             outcome.joined = [try #require(later.last)]
             claim = try await log.commit(claim, outcome)
             #expect(try await log.due(claim, limit: 9).isEmpty)
             try await bed.pass(log.leaseTime / 2)
-            let due = LoggedChange(n: 3, entry: entry(3, id(0)), tries: Tries(text: "x:1"), firstN: 1, parks: 1)
+            let due = LoggedChange(
+                n: 3, entry: entry(3, id(0)), isolatedAttempts: IsolatedAttempts(text: "x:1"), firstN: 1, parks: 1)
             #expect(try await log.due(claim, limit: 9) == [due])
-            // One that is older than the parked one changes nothing.
+            // A change older than the parked one has no effect.
             outcome.joined = [LoggedChange(n: 2, entry: entry(2, id(0), "old"))]
             claim = try await log.commit(claim, outcome)
             #expect(try await log.due(claim, limit: 9) == [due])
@@ -46,17 +50,17 @@ extension WorkLogConformance {
             let log = try await bed.member("a")
             try await log.fill([id(0), id(0), id(0)])
             var claim = try await park(log, try await log.take(0))
-            var outcome = Outcome(position: 3)
+            var outcome = PartitionOutcome(position: 3)
             outcome.joined = try await log.next(claim, after: 1, limit: 9)
             claim = try await log.commit(claim, outcome)
             try await bed.pass(log.leaseTime / 2)
             #expect(try await log.due(claim, limit: 9).map(\.n) == [3])
         },
-        WorkLogConformance("a change that finds nothing to join is parked, and due at once") { bed in
+        WorkLogConformance("a change without a parked one to join is parked and due at once") { bed in
             let log = try await bed.member("a")
             try await log.fill([id(0), id(0)])
             var claim = try await park(log, try await log.take(0))
-            var outcome = Outcome(position: 2)
+            var outcome = PartitionOutcome(position: 2)
             outcome.unparked = [id(0)]
             outcome.joined = try await log.next(claim, after: 1, limit: 9)
             claim = try await log.commit(claim, outcome)
@@ -67,28 +71,28 @@ extension WorkLogConformance {
             let log = try await bed.member("a")
             try await log.fill([id(0)])
             var claim = try await park(log, try await log.take(0))
-            var outcome = Outcome(position: 1)
+            var outcome = PartitionOutcome(position: 1)
             outcome.attempted = [
-                Attempt(n: 1, id: id(0), isParked: true, others: Tries(text: "x:4"), weight: 1)
+                Attempt(n: 1, id: id(0), isParked: true, others: IsolatedAttempts(text: "x:4"), weight: 1)
             ]
             claim = try await log.commit(claim, outcome)
             try await bed.pass(log.leaseTime / 2)
-            #expect(try await log.due(claim, limit: 9).map(\.tries.total) == [4])
-            outcome = Outcome(position: 1)
+            #expect(try await log.due(claim, limit: 9).map(\.isolatedAttempts.total) == [4])
+            outcome = PartitionOutcome(position: 1)
             let change = LoggedChange(n: 1, entry: entry(1, id(0)), parks: 2)
             outcome.parked = [Parking(change, delay: .zero, reason: "slow")]
             claim = try await log.commit(claim, outcome)
             #expect(try await log.due(claim, limit: 9) == [change])
-            outcome = Outcome(position: 1)
+            outcome = PartitionOutcome(position: 1)
             outcome.unparked = [id(0)]
             claim = try await log.commit(claim, outcome)
             #expect(try await log.due(claim, limit: 9).isEmpty)
             #expect(try await log.backlog().parts[0].parked == 0)
         },
-        WorkLogConformance("the oldest due ones come first") { bed in
+        WorkLogConformance("the oldest due changes come first") { bed in
             let log = try await bed.member("a")
             try await log.fill([id(0), id(0, 1)])
-            var outcome = Outcome(position: 2)
+            var outcome = PartitionOutcome(position: 2)
             outcome.parked = [(1, id(0), 40), (2, id(0, 1), 20)].map { n, id, delay in
                 Parking(
                     LoggedChange(n: n, entry: entry(Int(n), id), parks: 1), delay: .milliseconds(delay),
@@ -102,7 +106,7 @@ extension WorkLogConformance {
     ]
 
     static let losses = [
-        WorkLogConformance("lost commits void all leases, and none is granted for a time") { bed in
+        WorkLogConformance("lost commits void all leases, and no lease is granted for a time") { bed in
             guard let loseCommits = bed.loseCommits else { return }
             let (first, second) = (try await bed.member("a"), try await bed.member("b"))
             try await first.fill([id(0)])
@@ -111,12 +115,12 @@ extension WorkLogConformance {
             let term = try #require(try await first.lead())
             try await loseCommits()
             let lost = try await first.append([entry(2, id(0))], upTo: "2", term)
-            _ = try await first.commit(claim, Outcome(position: 1))
+            _ = try await first.commit(claim, PartitionOutcome(position: 1))
             try await loseCommits()
             #expect(try await first.incarnation() != before)
             await expectFenced { try await first.append([], upTo: "2", lost) }
             await expectFenced { try await first.append([], upTo: "1", term) }
-            await expectFenced { try await first.commit(claim, Outcome(position: 1)) }
+            await expectFenced { try await first.commit(claim, PartitionOutcome(position: 1)) }
             #expect(try await second.renew().free.isEmpty)
             #expect(try await second.lead() == nil)
             #expect(try await second.claim([0, 1], atMost: 2).isEmpty)

@@ -7,12 +7,12 @@ struct WorkLogTestBed: Sendable {
     var member: @Sendable (String) async throws -> any WorkLog
     /// Lets time pass for the engine.
     var pass: @Sendable (Duration) async throws -> Void
-    /// Loses every commit since it was called before, as a promoted standby does; the first call only begins. Nil: the
-    /// engine cannot.
+    /// Loses every commit since the previous call, as a promoted standby does; the first call only sets the start. Nil:
+    /// the engine can't.
     var loseCommits: (@Sendable () async throws -> Void)?
 }
 
-/// What every ``WorkLog`` does, whatever its engine. Run ``rules`` against each.
+/// The behaviour of every ``WorkLog``, whatever its engine. Run ``rules`` against each.
 struct WorkLogConformance: Sendable, CustomTestStringConvertible {
     let name: String
     let check: @Sendable (WorkLogTestBed) async throws -> Void

@@ -3,16 +3,15 @@ import Locking
 import TestKit
 import Testing
 
-/// A log that is compared with one in memory: its partitions and the time of its leases are those of
-/// ``DifferentialWorld``.
+/// A log that is compared with one in memory. Its partitions and lease duration are those of ``DifferentialWorld``.
 struct DifferentialTestBed {
-    /// Opens the log as a member of that name, which works or does not.
+    /// Opens the log as a member with this name, which may work on partitions or not.
     var member: (String, Bool) async throws -> any WorkLog
     /// Lets time pass for the engine.
     var pass: (Duration) async throws -> Void
-    /// Keeps what is in the log.
+    /// Saves the content of the log.
     var save: () async throws -> Void
-    /// Puts it back, as if the engine had lost its commits since.
+    /// Restores the saved content, as if the engine had lost all later commits.
     var restore: () async throws -> Void
     /// All dead changes, in the order of their places.
     var dead: () async throws -> [DeadChange]
@@ -25,8 +24,8 @@ struct DifferentialCall: Sendable {
     var other: String
 }
 
-/// Makes random calls to both. Times are multiples of 20 minutes, so that the time that passes for the engine while it
-/// answers makes no difference: a busy machine takes seconds for some calls.
+/// Makes random calls to both logs. Times are multiples of 20 minutes, so that the duration of calls does not matter:
+/// some take seconds on a busy machine.
 final class DifferentialWorld {
     private typealias Both = (memory: any WorkLog, other: any WorkLog)
     private static let unit = Duration.seconds(1200)
@@ -59,7 +58,7 @@ final class DifferentialWorld {
         }
     }
 
-    /// Makes so many calls, and expects the same answers.
+    /// Makes this number of calls, and expects the same answers.
     func compare(steps: Int) async throws {
         for number in 0..<steps {
             let call = try await step()
@@ -87,7 +86,7 @@ final class DifferentialWorld {
         case 11, 12, 13, 14, 15: return await commit()
         case 16, 17: return await next()
         case 18: return await due()
-        case 19: return await news()
+        case 19: return await pendingWork()
         case 20:
             return await call("answered") {
                 try await $0.answered().map { "\($0.n) \($0.sequence)" } ?? "none"
@@ -192,12 +191,12 @@ final class DifferentialWorld {
         return call
     }
 
-    private func outcome(_ claim: Claim) -> Outcome {
+    private func outcome(_ claim: Claim) -> PartitionOutcome {
         let ids = ids.filter { Partitioning.partition(of: $0, among: 4) == claim.partition }
         let changes = seen.filter { Partitioning.partition(of: $0.id, among: 4) == claim.partition }.suffix(8)
-        // Nobody commits a place that is not in the log.
+        // No member commits a place that is not in the log.
         let position = min(claim.position + Int64(random.below(8)) - 1, engine.checkpoint.n)
-        var outcome = Outcome(position: max(0, position))
+        var outcome = PartitionOutcome(position: max(0, position))
         outcome.releases = random.chance(10)
         guard random.chance(2), !changes.isEmpty, !ids.isEmpty else { return outcome }
         func some() -> [LoggedChange] { (0..<random.below(4)).map { _ in random.pick(Array(changes)) } }
@@ -212,7 +211,7 @@ final class DifferentialWorld {
         outcome.attempted = some().map {
             Attempt(
                 n: $0.n, id: $0.id, isParked: random.chance(2),
-                others: Tries(text: random.pick(["", "a:4", "b:1 x:8"])), weight: random.below(5) + 1)
+                others: IsolatedAttempts(text: random.pick(["", "a:4", "b:1 x:8"])), weight: random.below(5) + 1)
         }
         return outcome
     }
@@ -240,14 +239,15 @@ final class DifferentialWorld {
         }
     }
 
-    private func news() async -> DifferentialCall {
+    private func pendingWork() async -> DifferentialCall {
         let chosen = claims.suffix(8).filter { $0.member == 0 }
-        return await call("news") { isMemory in
-            let interests = chosen.map { one in
-                Interest(claim: isMemory ? one.memory : one.other, readUpTo: one.memory.position)
+        return await call("pending work") { isMemory in
+            let readPositions = chosen.map { one in
+                ReadPosition(claim: isMemory ? one.memory : one.other, readUpTo: one.memory.position)
             }
             let log = isMemory ? members[0].memory : members[0].other
-            return try await log.news(interests, within: .zero).map { "\($0)" }.sorted().joined(separator: ";")
+            return try await log.pendingWork(readPositions, within: .zero).map { "\($0)" }.sorted().joined(
+                separator: ";")
         }
     }
 
@@ -281,7 +281,7 @@ final class DifferentialWorld {
         if let snapshot {
             engine.restore(snapshot)
             try await bed.restore()
-            // What notices.
+            // Any call notices the loss.
             _ = try await members[0].other.incarnation()
         }
         snapshot = engine.snapshot
@@ -289,7 +289,7 @@ final class DifferentialWorld {
         return DifferentialCall(name: "lose commits", memory: "", other: "")
     }
 
-    /// Most often one of the last.
+    /// Usually one of the last.
     private func recent(_ count: Int) -> Int? {
         guard count > 0 else { return nil }
         return random.chance(4) ? random.below(count) : max(0, count - 1 - random.below(3))
@@ -311,7 +311,7 @@ private final class DifferentialClock: FleetClock {
     func pass(_ time: Duration) { self.time.withLock { $0 += time } }
 }
 
-// What is compared: all but incarnations, ages, and how many commits this handle had refused.
+// Everything is compared except incarnations, ages, and the number of refused commits of this handle.
 
 extension Claim {
     fileprivate var text: String { "\(partition)#\(lease.token) at \(position) v\(version) t\(takeovers)" }
@@ -329,7 +329,7 @@ extension Renewal {
 
 extension LoggedChange {
     fileprivate var text: String {
-        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.otherLeaves) \(entry.kind) \(tries.text) \(isParked) \(firstN) \(parks)"
+        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.otherLeaves) \(entry.kind) \(isolatedAttempts.text) \(isParked) \(firstN) \(parks)"
     }
 }
 

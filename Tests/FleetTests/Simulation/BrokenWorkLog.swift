@@ -2,22 +2,22 @@ import Fleet
 import Locking
 import TestKit
 
-/// A log with a mistake that the simulation must notice.
+/// A log with a defect that the simulation must detect.
 final class BrokenWorkLog: WorkLog {
     enum Mistake: CaseIterable {
-        /// A commit that is fenced is carried out in the name of the new owner.
+        /// A fenced commit is carried out in the name of the new owner.
         case noFence
         /// A commit moves the position one change too far.
         case positionTooFar
-        /// The checkpoint is stored before the changes, in a commit of its own.
+        /// The checkpoint is stored before the changes, in a separate commit.
         case checkpointFirst
         /// Changes are stored without the last one.
         case entryLost
-        /// If the engine does not answer a renewal, the last answer is taken for one.
+        /// If the engine does not answer a renewal, the previous answer is used.
         case renewalFromMemory
         /// Parked changes are forgotten.
         case parkingLost
-        /// A wish to look again takes the place of a change that waits.
+        /// A recheck replaces a waiting change.
         case lookInsteadOfChange
         /// Changes of parked documents are forgotten.
         case joinLost
@@ -57,7 +57,7 @@ final class BrokenWorkLog: WorkLog {
         }
     }
 
-    func commit(_ claim: Claim, _ outcome: Outcome) async throws(WorkLogError) -> Claim {
+    func commit(_ claim: Claim, _ outcome: PartitionOutcome) async throws(WorkLogError) -> Claim {
         var outcome = outcome
         switch mistake {
         case .positionTooFar:
@@ -113,7 +113,8 @@ final class BrokenWorkLog: WorkLog {
             return change
         }
     }
-    func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
-        try await log.news(interests, within: time)
+    func pendingWork(_ readPositions: [ReadPosition], within time: Duration) async throws(WorkLogError) -> [PendingWork]
+    {
+        try await log.pendingWork(readPositions, within: time)
     }
 }

@@ -1,8 +1,8 @@
 import Fleet
 import TestKit
 
-/// A fleet without faults that works off a backlog, in virtual time. Each member has one processor, which handles one
-/// document at a time. Each call to the log takes its time.
+/// A fleet without faults that processes a backlog in virtual time. Each member has one processor, which handles one
+/// document at a time. Each call to the log takes time.
 final class BusyFleet: @unchecked Sendable {
     static let timePerDocument = Duration.milliseconds(10)
     static let timePerCall = Duration.milliseconds(1)
@@ -12,7 +12,7 @@ final class BusyFleet: @unchecked Sendable {
     /// How many documents have changed, each once.
     let documents: Int
     private(set) var done: Set<DocumentKey> = []
-    /// How many changes were done again.
+    /// How many changes were processed again.
     private(set) var repeats = 0
     /// Whether the feed has the changes.
     private(set) var isOpen = false
@@ -24,7 +24,7 @@ final class BusyFleet: @unchecked Sendable {
         engine = MemoryEngine(time: { scheduler.now })
     }
 
-    /// Members that have their shares when the changes come.
+    /// The members have their shares before the changes arrive.
     ///
     /// - Returns: From the changes until all is committed.
     func time(members count: Int) -> Duration {
@@ -35,7 +35,7 @@ final class BusyFleet: @unchecked Sendable {
         return timeUntilDone()
     }
 
-    /// The changes are there when the first member joins.
+    /// The changes exist when the first member joins.
     ///
     /// - Parameter times: When each member joins.
     /// - Returns: From the first member until all is committed.
@@ -121,7 +121,7 @@ final class BusyFleet: @unchecked Sendable {
 private final class BusyProcessor: Processor, @unchecked Sendable {
     private let fleet: BusyFleet
     private let clock: SimulatedClock
-    /// When all that it has is done.
+    /// When all its documents are done.
     private var end = Duration.zero
 
     init(fleet: BusyFleet, clock: SimulatedClock) { (self.fleet, self.clock) = (fleet, clock) }

@@ -1,7 +1,7 @@
 import Fleet
 import TestKit
 
-/// Watches a simulation, and says when something is wrong that may never be.
+/// Watches a simulation, and reports violations of its invariants.
 final class Oracle: @unchecked Sendable {
     private(set) var violations: [String] = []
     private(set) var fencedLeases = 0
@@ -9,15 +9,15 @@ final class Oracle: @unchecked Sendable {
     private let gateway: SimulatedGateway
     weak var engine: MemoryEngine?
     var hasNoBadDocuments = false
-    /// What happened last, told only if something is wrong.
+    /// The last things that happened, reported only with a violation.
     private var recent: [(at: Duration, text: () -> String)] = []
     private var nextRecent = 0
-    /// For each document the highest generation that was decided, and that an effect was for.
+    /// For each document the highest generation that was decided, and the highest with an effect.
     private var decided: [Int]
     private var effects: [Int]
     /// For each lease the highest place of each document that is answered, parked or dead.
     private var answered: [Lease: [DocumentKey: Int64]] = [:]
-    /// The same for looks that had been parked.
+    /// The same for parked rechecks.
     private var looked: [Lease: [DocumentKey: Int64]] = [:]
     private var inWork: Set<Work> = []
     private(set) var deadRevisions: [DocumentKey: Set<String>] = [:]
@@ -68,7 +68,7 @@ final class Oracle: @unchecked Sendable {
     func ends(_ change: LoggedChange, _ verdict: Verdict, _ lease: Lease, _ owner: String) {
         inWork.remove(Work(owner: owner, id: change.id))
         switch verdict {
-        // A look may come while an older change is parked.
+        // A recheck may come while an older change is parked.
         case .done where !change.entry.kind.isOfFeed && change.parks > 0:
             looked[lease, default: [:]][change.id] = change.n
         case .done, .parked, .dead: if change.entry.kind.isOfFeed { markAnswered(change.id, change.n, lease) }
@@ -129,7 +129,7 @@ final class Oracle: @unchecked Sendable {
         }
     }
 
-    private func check(_ claim: Claim, _ outcome: Outcome, _ deleted: [LoggedChange], _ owner: String) {
+    private func check(_ claim: Claim, _ outcome: PartitionOutcome, _ deleted: [LoggedChange], _ owner: String) {
         for change in outcome.joined { markAnswered(change.id, change.n, claim.lease) }
         for parking in outcome.parked { markAnswered(parking.change.id, parking.change.n, claim.lease) }
         for dead in outcome.dead {
@@ -139,7 +139,7 @@ final class Oracle: @unchecked Sendable {
             let isBad = SimulatedProcessor.isPoison(number) || SimulatedProcessor.kills(number)
             count(isBad && !hasNoBadDocuments ? "dead" : "dead, though good")
         }
-        // A look may be answered by a parked change before it, which is decided later.
+        // A recheck may be answered by an earlier parked change, which is decided later.
         let changes = deleted.lazy.filter(\.entry.kind.isOfFeed)
         for change in changes
         where !change.isParked && (answered[claim.lease]?[change.id] ?? 0) < change.n
@@ -149,7 +149,7 @@ final class Oracle: @unchecked Sendable {
         }
     }
 
-    /// A member that was killed may have decided it, and then parked a look at the same document, which is answered now.
+    /// A killed member may have decided it, and then parked a recheck of the same document, which is answered now.
     private func isBeforeLook(_ change: LoggedChange, _ lease: Lease) -> Bool {
         change.n < looked[lease]?[change.id] ?? 0
             && decided[SimulatedGateway.number(change.id)] >= Int(change.entry.revision) ?? Int.max

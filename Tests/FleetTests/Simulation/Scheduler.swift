@@ -17,7 +17,7 @@ final class Scheduler: @unchecked Sendable {
 
     private(set) var now = Duration.zero
     private(set) var steps = 0
-    /// Of all steps and times so far: equal if two runs were.
+    /// A hash of all steps and times so far: equal if two runs were equal.
     private(set) var trace: UInt64 = 0xcbf2_9ce4_8422_2325
     var random: SplitMix64
     private var ready: [(executor: SimulatedExecutor, job: UnownedJob)] = []
@@ -96,7 +96,7 @@ final class Scheduler: @unchecked Sendable {
     private func mix(_ value: UInt64) { trace = (trace ^ value) &* 0x100_0000_01b3 }
 }
 
-/// The threads of one member. Stopped, its jobs wait.
+/// The threads of one member. While it is stopped, its jobs wait.
 final class SimulatedExecutor: TaskExecutor, @unchecked Sendable {
     let number: Int
     private let scheduler: Scheduler
@@ -122,7 +122,7 @@ final class SimulatedExecutor: TaskExecutor, @unchecked Sendable {
     }
 }
 
-/// Virtual time with an origin of its own.
+/// Virtual time with its own origin.
 struct SimulatedClock: FleetClock {
     let scheduler: Scheduler
     /// How far this clock is ahead.

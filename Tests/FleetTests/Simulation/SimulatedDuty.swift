@@ -1,6 +1,6 @@
 import Fleet
 
-/// What a leader does beside reading the feed: it has others look again at documents that have not changed.
+/// A leader's background work: requests rechecks of documents that have not changed.
 struct SimulatedDuty: LeaderDuty {
     let member: SimulatedMember
     let gateway: SimulatedGateway
@@ -25,7 +25,7 @@ struct SimulatedDuty: LeaderDuty {
                 throw error
             }
         }
-        // Those that were asked for are still answered.
+        // The requested rechecks are still answered.
         while true { try await member.clock.sleep(for: .seconds(60)) }
     }
 }

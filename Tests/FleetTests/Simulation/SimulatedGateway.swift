@@ -5,9 +5,9 @@ final class SimulatedGateway: @unchecked Sendable {
     struct Document: Sendable {
         /// 1 after its creation; a write must name the current one.
         var generation: Int
-        /// What users count up.
+        /// Increased by users.
         var question: Int
-        /// What rules copy from it.
+        /// The copy of `question` that rules write.
         var answer: Int
         var sequence: Int
     }
@@ -15,7 +15,7 @@ final class SimulatedGateway: @unchecked Sendable {
     private(set) var documents: [Document?]
     /// The document of each change; the change after sequence `i` is at `i`.
     private(set) var feed: [Int] = []
-    /// For each document the highest question that the receiver was told.
+    /// For each document the highest question that the receiver got.
     private(set) var told: [Int]
     private(set) var webhooks = 0
     private(set) var conflicts = 0
@@ -26,7 +26,7 @@ final class SimulatedGateway: @unchecked Sendable {
         told = Array(repeating: 0, count: count)
     }
 
-    /// What users do: nothing can hinder them.
+    /// A user's write, which always succeeds.
     func ask(_ number: Int) {
         var document = documents[number] ?? Document(generation: 0, question: 0, answer: 0, sequence: 0)
         document.question += 1
@@ -57,7 +57,7 @@ final class SimulatedGateway: @unchecked Sendable {
         told[number] = max(told[number], question)
     }
 
-    /// As a real feed: only the last change of each document.
+    /// Like a real feed: only the last change of each document.
     func changes(after sequence: Int, limit: Int) -> FeedPart {
         var entries: [FeedEntry] = []
         var end = sequence

@@ -20,7 +20,7 @@ final class SimulatedMember: @unchecked Sendable {
         let scheduler = world.scheduler
         owner = "m\(number)"
         oracle = world.oracle
-        // No clock agrees with another.
+        // All clocks differ.
         clock = SimulatedClock(scheduler: scheduler, offset: scheduler.time(-3600, 3600))
         executor = SimulatedExecutor(scheduler, number: number)
         engineRoute = SimulatedRoute(world.engineServer, scheduler, timeout: .seconds(3))
@@ -59,7 +59,7 @@ final class SimulatedMember: @unchecked Sendable {
         }
     }
 
-    /// As by SIGKILL. Its jobs go on to where they end, but they reach nothing.
+    /// Like SIGKILL. Its jobs run to their end, but reach no server.
     func crash() {
         guard isAlive else { return }
         oracle.note { [owner] in "\(owner) is killed" }

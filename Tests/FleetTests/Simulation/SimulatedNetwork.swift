@@ -9,7 +9,7 @@ enum NetworkError: Error {
     case noAnswer
 }
 
-/// The way from one member to one server.
+/// The network route from one member to one server.
 final class SimulatedRoute: @unchecked Sendable {
     /// One server; the same for all members.
     final class Server: @unchecked Sendable {
@@ -75,7 +75,7 @@ final class SimulatedRoute: @unchecked Sendable {
     }
 }
 
-/// The way to the engine.
+/// The network route to the engine.
 struct SimulatedLink: EngineLink {
     let route: SimulatedRoute
 

@@ -1,7 +1,7 @@
 import Fleet
 
-/// Rules of a member: when a document's question was counted up, tell the receiver, then copy the question. Their own
-/// writes return on the feed and need nothing.
+/// The rules of a member: when a document's question has increased, notify the receiver, then copy the question. Their
+/// own writes return on the feed and need no action.
 struct SimulatedProcessor: Processor {
     let member: SimulatedMember
     let gateway: SimulatedGateway
@@ -29,8 +29,8 @@ struct SimulatedProcessor: Processor {
 
     private func decide(_ change: LoggedChange, _ tenure: Tenure) async -> Verdict {
         let number = SimulatedGateway.number(change.id)
-        // Some documents always fail, and some end the process most times, until the rules are mended.
-        // It decides nothing: a change that it takes the place of would be missed.
+        // Some documents always fail, and some usually crash the process, until the rules are corrected. It decides
+        // nothing, so a change that it replaced by mistake would be missed.
         guard change.entry.kind.isOfFeed else {
             oracle.count("looked")
             return scheduler.chance(0.1) ? .parked(scheduler.time(0.1, 6), "slow") : .done
@@ -44,14 +44,14 @@ struct SimulatedProcessor: Processor {
         for _ in 0..<3 {
             guard !Task.isCancelled else { return .postponed }
             guard case .success(let read) = await member.gatewayRoute.call({ gateway.documents[number] }) else {
-                return .parked(.seconds(1), "the gateway is away")
+                return .parked(.seconds(1), "the gateway is unavailable")
             }
             guard let document = read else { return .dead("there is no such document") }
             if document.answer == document.question {
                 oracle.decide(number, generation: document.generation)
                 return .done
             }
-            // Some rules take their time, more than a lease lasts.
+            // Some rules take longer than a lease lasts.
             if !world.isCalm, scheduler.chance(world.slowRules) {
                 try? await member.clock.sleep(for: scheduler.time(0.1, 12))
             }
@@ -60,7 +60,7 @@ struct SimulatedProcessor: Processor {
                 case .success = await member.receiverRoute.call({
                     gateway.takeWebhook(number, question: document.question)
                 })
-            else { return .parked(.seconds(1), "the receiver is away") }
+            else { return .parked(.seconds(1), "the receiver is unavailable") }
             guard start(number, document, tenure) else { return .postponed }
             let write = await member.gatewayRoute.call {
                 gateway.answer(number, document.question, generation: document.generation)

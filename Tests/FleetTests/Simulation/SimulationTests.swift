@@ -29,11 +29,11 @@ import Testing
         print("\(steps) steps in \(time): \(kinds)")
     }
 
-    /// When each try counted in full, this was 44 of 1,367 kills.
+    /// When each attempt counted in full, there were 44 in 1,367 kills.
     @Test func randomKillsSeldomMakeADocumentDead() {
         var (kills, dead) = (0, 0)
         for seed in UInt64(1)...12 {
-            // Less than the time of a lease, and many documents take longer.
+            // Shorter than a lease, and many documents take longer.
             let world = World(seed: seed, .kills(secondsOfLife: 4))
             let violations = world.run(steps: Self.stepsOfRun)
             #expect(violations.isEmpty, "\(world.report)")
@@ -44,7 +44,7 @@ import Testing
         print("\(dead) documents dead after \(kills) kills")
     }
 
-    /// Once each outage of the engine counted against what was tried alone then.
+    /// Regression: each outage of the engine counted against the documents that were isolated at that time.
     @Test func noDocumentIsDeadIfNoProcessCrashes() {
         var counts: [String: Int] = [:]
         for seed in UInt64(1)...12 {
@@ -54,7 +54,7 @@ import Testing
             for (kind, count) in world.oracle.counts { counts[kind, default: 0] += count }
         }
         #expect(counts["dead, though good"] == nil)
-        // So there were reasons for mistakes.
+        // There were enough opportunities for mistakes.
         #expect(counts["taken over", default: 0] > 100 && counts["trouble", default: 0] > 1_000, "\(counts)")
     }
 

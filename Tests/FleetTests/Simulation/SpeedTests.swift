@@ -1,7 +1,7 @@
 import Fleet
 import Testing
 
-/// How much faster several members are, in virtual time. See ``BusyFleet``.
+/// The speed-up of several members, in virtual time. See ``BusyFleet``.
 @Suite(.serialized) struct SpeedTests {
     private static let documents = 20_000
 
@@ -13,7 +13,7 @@ import Testing
         #expect(gains[4] ?? 0 >= 3.2)
     }
 
-    /// The changes are there when the first of them joins, and each works from when it joins.
+    /// The changes exist when the first member joins, and each member works from when it joins.
     @Test(arguments: [0, 1, 5, 20]) func lateMembersMakeTheFleetFaster(pause: Int) {
         let times = (0..<4).map { $0 * pause }
         let needed = Double(Self.documents) * (BusyFleet.timePerDocument / .seconds(1))

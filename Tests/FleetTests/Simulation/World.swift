@@ -21,18 +21,18 @@ final class World: @unchecked Sendable {
     /// What may go wrong.
     enum Trouble {
         case everything
-        /// Members are killed, each once in so many seconds on average, and others begin. No document is bad.
+        /// Members are killed, each after this many seconds on average, and new members start. No document is bad.
         case kills(secondsOfLife: Double)
-        /// Members stand still, and connections and the engine fail; nobody ends. No document is bad.
+        /// Members are paused, and connections and the engine fail; no member ends. No document is bad.
         case outages
-        /// Only that some documents end each process that tries them, at all times.
+        /// Some documents always crash the process that attempts them; nothing else goes wrong.
         case fatalDocuments
     }
 
     let kind: Trouble
     /// Whether documents fail.
     var hasBadDocuments: Bool { if case .everything = kind { true } else { false } }
-    /// How likely a document that ends processes does it.
+    /// The probability that a fatal document crashes the process.
     var fatality: Double {
         switch kind {
         case .everything: isCalm ? 0 : 0.7
@@ -45,7 +45,7 @@ final class World: @unchecked Sendable {
     private(set) var isCalm = false
 
     /// - Parameters:
-    ///   - quietTime: For how long nothing is granted after the engine lost commits. Nil: as long as it must be.
+    ///   - quietTime: How long no lease is granted after the engine lost commits. Nil: the correct time.
     ///   - wrap: Puts something between each member and its log.
     init(
         seed: UInt64, quietTime: Duration? = nil, _ kind: Trouble = .everything,
@@ -70,7 +70,8 @@ final class World: @unchecked Sendable {
             oracle.hasNoBadDocuments = true
             slowRules = 0.4
         }
-        // Where nobody ends, each try alone that counts is a mistake: so all are made alone, and two are enough.
+        // If no member ends, every counted attempt is a mistake. So all changes are isolated, and two attempts are
+        // enough.
         if case .outages = kind {
             (settings.isolation.suspiciousTakeovers, settings.isolation.attempts) = (0, 2)
             // Longer than the longest trouble.
@@ -86,9 +87,9 @@ final class World: @unchecked Sendable {
         if scheduler.chance(0.2) { settings.leader.backlogLimit = 10 + scheduler.random.below(100) }
     }
 
-    /// Runs for about so many steps, heals everything, and waits until all is done.
+    /// Runs for about this number of steps, ends all faults, and waits until everything is done.
     ///
-    /// - Returns: What is wrong; empty if nothing is.
+    /// - Returns: The violations; empty if there are none.
     func run(steps: Int) -> [String] {
         for _ in 0..<(1 + scheduler.random.below(5)) { join() }
         scheduleUsers()
@@ -102,7 +103,7 @@ final class World: @unchecked Sendable {
             if scheduler.now >= lookAt {
                 lookAt = scheduler.now + .seconds(1)
                 isSettled = engine.isEmpty && engine.checkpoint.sequence.flatMap(Int.init) == gateway.feed.count
-                // Somebody may have been killed by a document meanwhile.
+                // A document may have killed a member meanwhile.
                 if !isSettled, !members.contains(where: \.isAlive) { join() }
             }
             return isSettled || !oracle.isClean || scheduler.now > deadline
@@ -172,7 +173,7 @@ final class World: @unchecked Sendable {
         }
     }
 
-    /// So many members are there when each is killed from time to time.
+    /// The number of members while members are killed regularly.
     private static let killed = 3
 
     private func scheduleKill(_ interval: Double) {
@@ -189,7 +190,7 @@ final class World: @unchecked Sendable {
         let living = members.filter(\.isAlive)
         guard let member = living.isEmpty ? nil : scheduler.random.pick(living) else { return join() }
         var what = scheduler.random.below(14)
-        // Not those in which members end or the engine goes back.
+        // Without troubles that end members or roll back the engine.
         if case .outages = kind { what = 4 + scheduler.random.below(9) }
         switch what {
         case 0: if living.count < 6 { join() }

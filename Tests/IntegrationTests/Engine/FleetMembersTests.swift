@@ -314,7 +314,7 @@ import Testing
             defer { log.close() }
             let claim = try #require(try await log.claim([3], atMost: 1).first)
             let entry = FeedEntry(sequence: "7", id: DocumentKey("a"), revision: revision)
-            var outcome = Outcome(position: claim.position)
+            var outcome = PartitionOutcome(position: claim.position)
             outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry, attempts: 5), reason: "too many tries")]
             _ = try await log.commit(claim, outcome)
             try await log.leave()
@@ -353,7 +353,7 @@ import Testing
             defer { log.close() }
             var claim = try #require(try await log.claim([3], atMost: 1).first)
             func bury(_ places: ClosedRange<Int>) async throws {
-                var outcome = Outcome(position: claim.position)
+                var outcome = PartitionOutcome(position: claim.position)
                 outcome.dead = places.map { n in
                     let entry = FeedEntry(sequence: "\(n)", id: DocumentKey("d\(n)"), revision: "1-a")
                     return DeadChange(LoggedChange(n: Int64(n), entry: entry, attempts: 5), reason: "too many tries")

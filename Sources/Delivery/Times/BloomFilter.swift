@@ -2,7 +2,7 @@
 ///
 /// A Bloom filter of 1 MiB, allocated with the first document. With 500,000 documents, one in 500 of the others is a
 /// false positive.
-struct DocumentSketch {
+struct BloomFilter {
     private static let bitCount = 1 << 23
     private static let hashes = 4
 

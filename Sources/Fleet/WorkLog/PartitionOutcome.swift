@@ -1,5 +1,5 @@
 /// The results of a partition's changes: stored in one commit, in the order of these properties.
-package struct Outcome: Hashable, Sendable {
+package struct PartitionOutcome: Hashable, Sendable {
     /// The new position. Changes up to it are deleted from the log. Not lower than the old one.
     package var position: Int64
     /// Documents whose parked change is answered.
@@ -50,14 +50,15 @@ package struct Attempt: Hashable, Sendable {
     /// Whether it is the parked change of the document.
     package var isParked: Bool
     /// Attempts of other processes that count. Attempts of processes that still run are removed from the log.
-    package var others: Tries
+    package var others: IsolatedAttempts
     /// The weight of this attempt if its process ends. See ``FleetSettings/Isolation/survivalsPerAttempt``.
     package var weight: Int
 
-    package init(n: Int64, id: DocumentKey, isParked: Bool, others: Tries = Tries(), weight: Int) {
+    package init(n: Int64, id: DocumentKey, isParked: Bool, others: IsolatedAttempts = IsolatedAttempts(), weight: Int)
+    {
         (self.n, self.id, self.isParked, self.others, self.weight) = (n, id, isParked, others, weight)
     }
 
     /// The attempts that a log stores when this member commits it.
-    package func tries(of owner: String) -> Tries { others.adding(owner, weight) }
+    package func isolatedAttempts(of owner: String) -> IsolatedAttempts { others.adding(owner, weight) }
 }

@@ -4,7 +4,7 @@ internal import Logging
 internal import Rules
 
 /// What one writer uses in all its rounds. None of it is shared.
-struct RoundTools {
+struct WriterContext {
     let planner: Planner
     var sender: BulkSender
     var resolve: ResolveStage

@@ -5,7 +5,7 @@ internal import Locking
 /// Without it, a document attempted in isolation would count as the cause when a document of another partition ends the
 /// process. A partition that waits for exclusive use takes precedence over partitions that share the process. No call
 /// blocks: a refused partition asks again when its signal is raised.
-final class TrialGate: Sendable {
+final class IsolationGate: Sendable {
     private struct State {
         var sharing = 0
         var alone: Int?

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Fleet
 
-@Suite struct TrialGateTests {
-    private let gate = TrialGate()
+@Suite struct IsolationGateTests {
+    private let gate = IsolationGate()
     private let signal = Signal()
 
     @Test func manyShareOrOneIsAlone() {

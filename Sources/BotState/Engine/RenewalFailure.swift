@@ -1,5 +1,5 @@
 /// Why a lease that was not renewed is over. A value without a clock.
-struct RenewalTrouble {
+struct RenewalFailure {
     /// Why the last renewal failed. Nil: it succeeded.
     private var reason: String?
 

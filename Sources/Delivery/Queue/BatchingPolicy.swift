@@ -4,7 +4,7 @@
 /// slow gateway. A run that reads a backlog gathers: one writer takes whatever is ready, and the others take only
 /// batches that are worth a request. So requests grow while a gateway is slow, and all writers work once there is
 /// enough to do.
-struct TakingRule: Sendable {
+struct BatchingPolicy: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// How many concurrent requests a run that waits for changes makes before it gathers.

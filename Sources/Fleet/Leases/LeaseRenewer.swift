@@ -4,7 +4,7 @@ package import Locking
 ///
 /// Renews every third of the lease's duration, in a separate task and preferably on a separate connection, so that no
 /// other call delays it. If the engine does not answer, the tenures expire.
-package final class LeaseKeeper: Sendable {
+package final class LeaseRenewer: Sendable {
     /// A renewal that was answered, and when it was sent.
     package struct Answer: Sendable {
         package let sentAt: Duration

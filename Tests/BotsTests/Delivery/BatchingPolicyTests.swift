@@ -3,7 +3,7 @@ import Testing
 @testable import Delivery
 
 /// When an idle writer may take what there is.
-@Suite struct TakingRuleTests {
+@Suite struct BatchingPolicyTests {
     private static let start = ContinuousClock.now
 
     /// Another writer has taken something at the start and is not back.
@@ -11,7 +11,7 @@ import Testing
         (1, 1, 0, false), (124, 1 << 19, 999, false), (125, 1, 0, true), (1, 1 << 20, 0, true), (1, 1, 1000, true),
     ])
     func secondWriterTakesWorthwhileBatchesOnly(documents: Int, bytes: Int, milliseconds: Int, mayTake: Bool) {
-        var rule = TakingRule()
+        var rule = BatchingPolicy()
         let now = Self.start + .milliseconds(milliseconds)
         rule.gathers = true
         rule.noteTake(writer: 0, now: Self.start)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func onlyWriterTakesAtOnce() {
-        var rule = TakingRule()
+        var rule = BatchingPolicy()
         rule.gathers = true
         #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))
         rule.noteTake(writer: 0, now: Self.start)

@@ -2,7 +2,7 @@
 ///
 /// A process that attempts it again has survived its earlier attempt, so each process counts once. Only attempts of
 /// ended processes count: a process that still runs has survived its attempt.
-package struct Tries: Hashable, Sendable {
+package struct IsolatedAttempts: Hashable, Sendable {
     /// By owner. Attempts that were answered as failed have no owner, and always count.
     private var weights: [String: Int] = [:]
 
@@ -30,26 +30,26 @@ package struct Tries: Hashable, Sendable {
     package var total: Int { weights.values.reduce(0, +) }
 
     /// With an attempt of this process, which replaces its previous one.
-    func adding(_ owner: String, _ weight: Int) -> Tries {
-        var tries = self
-        tries.weights[owner] = weight
-        return tries
+    func adding(_ owner: String, _ weight: Int) -> IsolatedAttempts {
+        var isolatedAttempts = self
+        isolatedAttempts.weights[owner] = weight
+        return isolatedAttempts
     }
 
     /// With another attempt that was answered as failed.
-    func addingFailed(_ weight: Int) -> Tries { adding("", weights["", default: 0] + weight) }
+    func addingFailed(_ weight: Int) -> IsolatedAttempts { adding("", weights["", default: 0] + weight) }
 
     /// Combines those of two changes of one document.
-    func merged(with other: Tries) -> Tries {
-        var tries = self
-        tries.weights.merge(other.weights, uniquingKeysWith: max)
-        return tries
+    func merged(with other: IsolatedAttempts) -> IsolatedAttempts {
+        var isolatedAttempts = self
+        isolatedAttempts.weights.merge(other.weights, uniquingKeysWith: max)
+        return isolatedAttempts
     }
 
     /// Without the attempts of processes that still run.
-    package func without(_ living: some Collection<String>) -> Tries {
-        var tries = self
-        for owner in living { tries.weights[owner] = nil }
-        return tries
+    package func without(_ living: some Collection<String>) -> IsolatedAttempts {
+        var isolatedAttempts = self
+        for owner in living { isolatedAttempts.weights[owner] = nil }
+        return isolatedAttempts
     }
 }

@@ -1,10 +1,10 @@
 import Fleet
 import Testing
 
-/// A check that cannot fail is worse than none: with a mistake in the log, the simulation finds something.
-@Suite(.serialized) struct SimulationNoticesTests {
+/// Tests the simulation itself: with a defect in the log, it must report a violation.
+@Suite(.serialized) struct SimulationDetectionTests {
     @Test(arguments: BrokenWorkLog.Mistake.allCases)
-    fileprivate func theSimulationNotices(_ mistake: BrokenWorkLog.Mistake) {
+    fileprivate func simulationDetects(_ mistake: BrokenWorkLog.Mistake) {
         let found = firstViolation { World(seed: $0) { BrokenWorkLog($0, $1, mistake) } }
         #expect(found != nil)
     }
@@ -24,7 +24,7 @@ import Testing
     }
 
     private func firstViolation(_ world: (UInt64) -> World) -> String? {
-        // First those that have found one: to come to the 49th takes 1.5 million steps.
+        // Seeds that are known to find a violation come first: reaching the 49th takes 1.5 million steps.
         for seed in [1, 49, 9, 4] + Array(UInt64(2)...200) {
             let world = world(seed)
             if let violation = world.run(steps: 30_000).first {
