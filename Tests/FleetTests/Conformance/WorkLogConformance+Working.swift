@@ -147,7 +147,7 @@ extension WorkLogConformance {
             #expect(try await first.pendingWork(readPositions, within: .milliseconds(10)).isEmpty)
             try await second.fill([id(1), id(2)])
             let pending = [PendingWork(partition: 1, hasChanges: true, hasDue: false)]
-            #expect(try await first.pendingWork(readPositions, within: .seconds(1)) == news)
+            #expect(try await first.pendingWork(readPositions, within: .seconds(1)) == pending)
             #expect(
                 try await first.pendingWork([ReadPosition(claim: one, readUpTo: 1)], within: .milliseconds(10)).isEmpty)
         },
