@@ -72,7 +72,7 @@ package actor RunReport {
     /// All counts so far, retries of the first contact included.
     package func counters() async -> RunCounters {
         var counters = await deliveredSoFar()
-        counters.retries += contactRetries
+        counters.traffic.retries += contactRetries
         return counters
     }
 
@@ -81,7 +81,7 @@ package actor RunReport {
         var facts = await delivery?.facts ?? RunFacts()
         if isReconnecting { facts.phase = .connecting }
         if isStandingBy { facts.phase = isDrained ? .drained : .standingBy }
-        facts.counters.retries += contactRetries
+        facts.counters.traffic.retries += contactRetries
         return facts
     }
 

@@ -52,17 +52,17 @@ final class BotMetrics: Sendable {
         (MetricFamily("changebot_emitted_lines_total", .counter, "Lines that rules emitted."), { $0.emitted }),
         (
             MetricFamily("changebot_webhooks_sent_total", .counter, "Webhooks that their receivers accepted."),
-            { $0.webhooksSent }
+            { $0.webhooks.accepted }
         ),
         (
             MetricFamily("changebot_webhooks_refused_total", .counter, "Webhooks that became dead letters."),
-            { $0.webhooksRefused }
+            { $0.webhooks.refused }
         ),
-        (MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."), { $0.bytesIn }),
+        (MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."), { $0.traffic.bytesIn }),
         (
             MetricFamily(
                 "changebot_document_bytes_written_total", .counter, "Bytes of the documents that the gateway accepted."),
-            { $0.bytesOut }
+            { $0.traffic.bytesOut }
         ),
     ]
 

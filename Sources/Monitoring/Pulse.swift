@@ -101,6 +101,6 @@ package final class Pulse: Sendable {
 extension RunCounters {
     /// Whether anything except reading was counted.
     fileprivate var isOfWork: Bool {
-        matched + written + shown + unchanged + conflicts + rejected + deadLetters + writeRequests > 0
+        matched + written + preview.written + unchanged + conflicts + rejected + deadLetters + traffic.writeRequests > 0
     }
 }

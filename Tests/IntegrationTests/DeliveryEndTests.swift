@@ -171,7 +171,7 @@ import Testing
                 $0.capacity.writers = 1
             }
             let done = try await bed.fix(rules) { $0.capacity.writers = 1 }
-            #expect(dry.shown == done.written, "\(dry.shown) \(done.written)")
+            #expect(dry.preview.written == done.written, "\(dry.preview.written) \(done.written)")
         }
     }
 
@@ -313,7 +313,7 @@ import Testing
                 let dry = try await bed.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
                 let done = try await bed.fix(rules, state: "fix\(pass)")
                 #expect(dry.deadLetters == 1 && done.deadLetters == 1)
-                #expect(dry.shown == done.written)
+                #expect(dry.preview.written == done.written)
                 #expect(dry.matched == done.matched && dry.rules == done.rules && dry.unchanged == done.unchanged)
             }
         }

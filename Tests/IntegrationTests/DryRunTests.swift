@@ -66,7 +66,7 @@ import Testing
             let dry = try await bed.fix(rules, state: "dry") { $0.preview = Preview { _ in } }
             let done = try await bed.fix(rules)
             #expect(done.written == item.written && done.deadLetters == item.deadLetters)
-            #expect(dry.shown == done.written && dry.deadLetters == done.deadLetters)
+            #expect(dry.preview.written == done.written && dry.deadLetters == done.deadLetters)
             #expect(dry.unchanged == done.unchanged && dry.rules == done.rules)
         }
     }
@@ -93,7 +93,7 @@ import Testing
             }
             try await shut()
             let dry = try await preview(rules, bed)
-            #expect(dry.shown == 0 && dry.deadLetters == 1)
+            #expect(dry.preview.written == 0 && dry.deadLetters == 1)
             let done = try await bed.runOnce(rules, configure: Self.configure)
             #expect(done.written == 0 && done.deadLetters == 1)
         }

@@ -184,7 +184,7 @@ import Transfer
             try connection.answer(headers: ["Content-Type: image/png"], body: "new")
         } check: { report, _, manifest in
             #expect(report.state.counters.deadLetters == 0)
-            #expect(report.state.counters.retries > 0)
+            #expect(report.state.counters.traffic.retries > 0)
             #expect(manifest.counts.bodies == 2)
         }
     }

@@ -74,7 +74,7 @@ import Transfer
             }
             let report = try await export(server, directory + "/o")
             #expect(try lines(directory + "/o") == (0..<9).map { #"{"_id":"d\#($0)"}"# })
-            #expect(report.state.counters.retries == 1)
+            #expect(report.state.counters.traffic.retries == 1)
         }
     }
 

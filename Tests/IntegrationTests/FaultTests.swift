@@ -165,7 +165,7 @@ import Testing
             }
             let counters = try await server.runOnce(directory).counters
             #expect(counters.written == 4)
-            #expect(counters.retries == 1)
+            #expect(counters.traffic.retries == 1)
             let asked = server.requests("/todo/_changes").map(\.target)
             #expect(asked.count == 4)
             #expect(asked.dropFirst().first?.hasPrefix("/todo/_changes?since=2&") == true)
@@ -249,7 +249,7 @@ import Testing
             }
             let counters = try await server.runOnce(directory).counters
             #expect(counters.written == 4)
-            #expect(counters.retries == 2)
+            #expect(counters.traffic.retries == 2)
         }
     }
 

@@ -91,7 +91,7 @@ import Testing
             try gateway.misbehave(#"{"last_seq_early":\#(rows)}"#)
             let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules))
             #expect(counters.written == 20)
-            #expect(counters.retries == 0)
+            #expect(counters.traffic.retries == 0)
             #expect(gateway.faultCounts["last_seq_early"] ?? 0 > 1)
             gateway.behave()
             try await bed.expectDoneOnce(0..<20)

@@ -34,7 +34,7 @@ import Transfer
             embedded.behave()
             #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
             #expect(state.counts.changed == 0)
-            #expect(state.counters.retries > 0 || trouble.contains("refuse_documents"))
+            #expect(state.counters.traffic.retries > 0 || trouble.contains("refuse_documents"))
             try await bed.expectEachOnce(400)
         }
     }

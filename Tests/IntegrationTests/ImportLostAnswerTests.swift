@@ -26,7 +26,7 @@ import Transfer
             }
             embedded.behave()
             #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
-            #expect(state.counters.retries == 3)
+            #expect(state.counters.traffic.retries == 3)
             try await bed.expectEachOnce(400)
         }
     }

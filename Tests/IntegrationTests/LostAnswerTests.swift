@@ -36,7 +36,7 @@ import Testing
             let counters =
                 action.hasPrefix("aggregate") ? try await bed.runOnce(rules) : try await bed.fix(rules)
             #expect(try await bed.stored("other")?.root["seen"]?.bool == true)
-            #expect(counters.written == 2 && counters.retries == 1)
+            #expect(counters.written == 2 && counters.traffic.retries == 1)
         }
     }
 

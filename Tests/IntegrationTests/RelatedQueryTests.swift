@@ -130,7 +130,7 @@ import Testing
                     ["a", "b"], more: #","warning":"No matching index found, create an index to optimize query time.""#)
         } _: { server, counters, _ in
             #expect(written(server) == [["a", "b"]])
-            #expect(counters.retries == 1)
+            #expect(counters.traffic.retries == 1)
         }
     }
 }

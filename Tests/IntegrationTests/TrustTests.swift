@@ -193,8 +193,8 @@ import Testing
             let done = try await bed.fix(rules)
             #expect(done.written == 15 + 7)
             #expect(done.deleted == 15)
-            #expect(dry.shown == done.written)
-            #expect(dry.shownDeletions == done.deleted)
+            #expect(dry.preview.written == done.written)
+            #expect(dry.preview.deleted == done.deleted)
         }
     }
 

@@ -163,7 +163,7 @@ import Testing
             try gateway.misbehave(#"{"on":"_bulk_docs",\#(busy),"times":1},{"on":"_changes",\#(busy),"times":1}"#)
             let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules))
             #expect(counters.written == 50)
-            #expect(counters.retries >= 2)
+            #expect(counters.traffic.retries >= 2)
             gateway.behave()
             try await bed.expectDoneOnce(0..<50)
         }

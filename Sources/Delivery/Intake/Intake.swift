@@ -80,7 +80,7 @@ package struct Intake {
     private func count(_ bytes: [Int], deadLetters: Int = 0) async {
         await progress.count { counters in
             counters.changes += bytes.count
-            counters.bytesIn += bytes.reduce(0, +)
+            counters.traffic.bytesIn += bytes.reduce(0, +)
             counters.deadLetters += deadLetters
         }
     }

@@ -159,8 +159,8 @@ extension Endings {
         counters.unchanged += decided.count { ended in
             if case .unchanged = ended.ending { !ended.result.rules.isEmpty } else { false }
         }
-        counters.shown += shown
-        counters.shownDeletions += shownDeletions
+        counters.preview.written += shown
+        counters.preview.deleted += shownDeletions
         counters.conflicts += conflicts
         counters.rejected += rejected
         counters.deadLetters -= countedButUnsavedDeadLetters

@@ -1,5 +1,32 @@
-/// The counts of a run so far. Byte counts include bodies, not headers.
+/// The counts of a run so far.
 package struct RunCounters: Sendable, Equatable {
+    /// Documents that a dry run would have written, counted as ``RunCounters/written``.
+    package struct Preview: Sendable, Equatable {
+        package var written = 0
+        /// The tombstones among these.
+        package var deleted = 0
+    }
+
+    /// Events that rules sent.
+    package struct Webhooks: Sendable, Equatable {
+        /// Those that their receivers accepted.
+        package var accepted = 0
+        /// Those that became dead letters.
+        package var refused = 0
+    }
+
+    /// What was exchanged with the gateway. Byte counts include bodies, not headers.
+    package struct Traffic: Sendable, Equatable {
+        /// Bytes of the rows and documents that were read.
+        package var bytesIn = 0
+        /// Bytes of the documents that the gateway accepted.
+        package var bytesOut = 0
+        /// Answered requests that write documents: `_bulk_docs`, and `PUT`s of single documents.
+        package var writeRequests = 0
+        /// Requests sent again.
+        package var retries = 0
+    }
+
     /// Rows of the feed, or documents of a full pass.
     package var changes = 0
     /// Changes on which at least one rule fired or failed.
@@ -8,10 +35,7 @@ package struct RunCounters: Sendable, Equatable {
     package var written = 0
     /// The tombstones among these.
     package var deleted = 0
-    /// Documents that a dry run would have written, counted in the same way.
-    package var shown = 0
-    /// The tombstones among these.
-    package var shownDeletions = 0
+    package var preview = Preview()
     /// Matching documents that needed no change.
     package var unchanged = 0
     /// Writes refused as conflicts. Every attempt counts.
@@ -22,18 +46,8 @@ package struct RunCounters: Sendable, Equatable {
     package var deadLetters = 0
     /// Lines that rules emitted.
     package var emitted = 0
-    /// Requests sent again.
-    package var retries = 0
-    /// Answered requests that write documents: `_bulk_docs`, and `PUT`s of single documents.
-    package var writeRequests = 0
-    /// Webhooks that their receivers accepted.
-    package var webhooksSent = 0
-    /// Webhooks that became dead letters.
-    package var webhooksRefused = 0
-    /// Bytes of the rows and documents that were read.
-    package var bytesIn = 0
-    /// Bytes of the documents that the gateway accepted.
-    package var bytesOut = 0
+    package var webhooks = Webhooks()
+    package var traffic = Traffic()
     /// The number of firings of each rule, by its name.
     package var rules: [String: Int] = [:]
 
@@ -45,18 +59,19 @@ package struct RunCounters: Sendable, Equatable {
         ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
         ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
         ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("emitted", { $0.emitted }),
-        ("webhooks_sent", { $0.webhooksSent }), ("webhooks_refused", { $0.webhooksRefused }),
-        ("retries", { $0.retries }),
-        ("write_requests", { $0.writeRequests }), ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
+        ("webhooks_sent", { $0.webhooks.accepted }), ("webhooks_refused", { $0.webhooks.refused }),
+        ("retries", { $0.traffic.retries }),
+        ("write_requests", { $0.traffic.writeRequests }), ("bytes_in", { $0.traffic.bytesIn }),
+        ("bytes_out", { $0.traffic.bytesOut }),
     ]
 
     /// Adds the counts of further requests: `written`, `deleted`, `writeRequests`, `bytesOut` and `retries`.
     package mutating func addSent(_ more: RunCounters) {
         written += more.written
         deleted += more.deleted
-        writeRequests += more.writeRequests
-        bytesOut += more.bytesOut
-        retries += more.retries
+        traffic.writeRequests += more.traffic.writeRequests
+        traffic.bytesOut += more.traffic.bytesOut
+        traffic.retries += more.traffic.retries
     }
 
     /// The counts since `earlier`.
@@ -66,19 +81,19 @@ package struct RunCounters: Sendable, Equatable {
         difference.matched = matched - earlier.matched
         difference.written = written - earlier.written
         difference.deleted = deleted - earlier.deleted
-        difference.shown = shown - earlier.shown
-        difference.shownDeletions = shownDeletions - earlier.shownDeletions
+        difference.preview.written = preview.written - earlier.preview.written
+        difference.preview.deleted = preview.deleted - earlier.preview.deleted
         difference.unchanged = unchanged - earlier.unchanged
         difference.conflicts = conflicts - earlier.conflicts
         difference.rejected = rejected - earlier.rejected
         difference.deadLetters = deadLetters - earlier.deadLetters
         difference.emitted = emitted - earlier.emitted
-        difference.retries = retries - earlier.retries
-        difference.writeRequests = writeRequests - earlier.writeRequests
-        difference.webhooksSent = webhooksSent - earlier.webhooksSent
-        difference.webhooksRefused = webhooksRefused - earlier.webhooksRefused
-        difference.bytesIn = bytesIn - earlier.bytesIn
-        difference.bytesOut = bytesOut - earlier.bytesOut
+        difference.traffic.retries = traffic.retries - earlier.traffic.retries
+        difference.traffic.writeRequests = traffic.writeRequests - earlier.traffic.writeRequests
+        difference.webhooks.accepted = webhooks.accepted - earlier.webhooks.accepted
+        difference.webhooks.refused = webhooks.refused - earlier.webhooks.refused
+        difference.traffic.bytesIn = traffic.bytesIn - earlier.traffic.bytesIn
+        difference.traffic.bytesOut = traffic.bytesOut - earlier.traffic.bytesOut
         for (rule, count) in rules where count != earlier.rules[rule] {
             difference.rules[rule] = count - (earlier.rules[rule] ?? 0)
         }

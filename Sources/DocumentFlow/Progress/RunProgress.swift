@@ -65,7 +65,7 @@ package actor RunProgress {
     ) -> [SafeSequenceTracker.Ticket] {
         count {
             $0.changes += changes
-            $0.bytesIn += bytes
+            $0.traffic.bytesIn += bytes
         }
         let tickets = openings.map { opening in
             if let preceding = opening.preceding { tracker.pass(to: preceding) }
@@ -107,7 +107,7 @@ package actor RunProgress {
     }
 
     /// Counts a request that is sent again.
-    package func noteRetry() { count { $0.retries += 1 } }
+    package func noteRetry() { count { $0.traffic.retries += 1 } }
 
     /// Counts dead letters that are about to be saved.
     ///

@@ -42,8 +42,8 @@ package struct RunSummary: Sendable {
                 }
             }
             if isDryRun {
-                writer.member("would_write", integer: counters.shown)
-                writer.member("would_delete", integer: counters.shownDeletions)
+                writer.member("would_write", integer: counters.preview.written)
+                writer.member("would_delete", integer: counters.preview.deleted)
             }
         }
         return writer.bytes + [UInt8(ascii: "\n")]

@@ -80,7 +80,7 @@ package struct BulkSender {
             Part(documents: documents, failurePolicy: WriteFailurePolicy(documents: documents.count, isPut: isPut))
         ]
         parts[0].failurePolicy.attempts = failures.attemptsForCut
-        while var part = parts.popLast() {
+        while let part = parts.popLast() {
             if part.failurePolicy.needsProbe, await answer(to: .doWritesPass) {
                 parts.append(contentsOf: part.halves.reversed())
                 continue
@@ -91,17 +91,8 @@ package struct BulkSender {
             do throws(GatewayError) {
                 outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))
             } catch {
-                // If this grows while the part fails, other writes succeed.
-                part.failurePolicy.note(error, writtenByRun: await progress.counters.bytesOut)
-                switch try await advice(after: error, &part) {
-                case .halve: parts.append(contentsOf: part.halves.reversed())
-                case .reject:
-                    // The gateway answers, so the wait for this document is neither an outage nor part of the next one.
-                    retrier.succeed()
-                    if error.isCut { failures.noteCut() }
-                    try await answered(part.documents.indices, [Self.rejection(error)])
-                // The part goes last: the others need not wait for it, and show whether it is the cause.
-                case .wait, .ask: parts.insert(part, at: 0)
+                if let rejection = try await goOn(after: error, part, &parts) {
+                    try await answered(part.documents.indices, [rejection])
                 }
                 continue
             }
@@ -113,6 +104,28 @@ package struct BulkSender {
         }
     }
 
+    /// Puts a part that failed back to be sent again, or its halves.
+    ///
+    /// - Returns: The outcome of its document if it is not sent again.
+    private mutating func goOn(
+        after error: GatewayError, _ failed: Part, _ parts: inout [Part]
+    ) async throws -> BulkOutcome? {
+        var part = failed
+        // If this grows while the part fails, other writes succeed.
+        part.failurePolicy.note(error, writtenByRun: await progress.counters.traffic.bytesOut)
+        switch try await advice(after: error, &part) {
+        case .halve: parts.append(contentsOf: part.halves.reversed())
+        case .reject:
+            // The gateway answers, so the wait for this document is neither an outage nor part of the next one.
+            retrier.succeed()
+            if error.isCut { failures.noteCut() }
+            return Self.rejection(error)
+        // The part goes last: the others need not wait for it, and show whether it is the cause.
+        case .wait, .ask: parts.insert(part, at: 0)
+        }
+        return nil
+    }
+
     /// The outcomes of documents, given the rows of the answer.
     ///
     /// - Throws: The error of the whole answer, if that is what its rows show.
@@ -122,11 +135,11 @@ package struct BulkSender {
         let rows = zip(documents, answer).map { document, outcome in
             DocumentFailures.Row(id: document.id, bytes: document.byteCount, outcome: outcome)
         }
-        let before = await progress.counters.bytesOut
+        let before = await progress.counters.traffic.bytesOut
         if let outage = failures.outage(in: rows, bytes: before) { throw outage }
         await progress.count {
-            $0.bytesOut += rows.writtenBytes
-            $0.writeRequests += 1
+            $0.traffic.bytesOut += rows.writtenBytes
+            $0.traffic.writeRequests += 1
         }
         return failures.outcomes(for: rows, bytes: before)
     }

@@ -65,7 +65,8 @@ struct ConflictWriter: Sendable {
             case .stored:
                 ends.withLock { $0[revision.document.id] = .resolved }
                 var sent = RunCounters()
-                (sent.written, sent.bytesOut) = (1, revision.uploadedByteCount)
+                sent.written = 1
+                sent.traffic.bytesOut = revision.uploadedByteCount
                 count(sent)
             case .refused(_, let reason):
                 let reason = "the server refused its new revision: \(reason)"

@@ -61,7 +61,7 @@ extension ExportReport: TransferReport {
         let state = state
         return TransferProgress(
             documents: state.counters.changes + state.resumedAt, expected: state.expected,
-            bytes: state.counters.bytesOut)
+            bytes: state.counters.traffic.bytesOut)
     }
 
     /// The JSON object of `--summary`.

@@ -40,7 +40,7 @@ package struct Exporter: Service {
         self.place = place
         self.report = report
         self.logger = logger
-        contact = GatewayContact(settings: settings.retries, logger: logger) { report.count { $0.retries += 1 } }
+        contact = GatewayContact(settings: settings.retries, logger: logger) { report.count { $0.traffic.retries += 1 } }
     }
 
     /// Returns when the export is complete, or after a graceful shutdown or cancellation; `report.state.isStopped`
@@ -304,7 +304,7 @@ package struct Exporter: Service {
     ) async throws -> SequenceID {
         var reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: goal), retries: settings.retries, logger: logger,
-            noteRetry: { [report] in report.count { $0.retries += 1 } })
+            noteRetry: { [report] in report.count { $0.traffic.retries += 1 } })
         reader.selection.channels = settings.channels
         reader.logsCaughtUp = false
         reader.selection.listsLeaves = settings.includesRevisions

@@ -23,7 +23,7 @@ package final class ImportReport: Sendable {
         var attachments: String?
         /// Whether the run was asked to stop before the end.
         package var isStopped = false
-        /// How many of `counters.retries` were writes; the others were reads.
+        /// How many of `counters.traffic.retries` were writes; the others were reads.
         var retriedWrites = 0
     }
 
@@ -56,7 +56,7 @@ extension ImportReport: TransferReport {
         let state = state
         return TransferProgress(
             documents: state.counts.settled, expected: state.expected, isEstimate: state.isEstimate,
-            bytes: state.counters.bytesOut)
+            bytes: state.counters.traffic.bytesOut)
     }
 
     /// Rejected documents, of all documents of the input so far.

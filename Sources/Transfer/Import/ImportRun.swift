@@ -211,10 +211,10 @@ struct ImportPass {
         settled = taken
         let sent = await job.writer.progress.counters
         job.report.update { state in
-            state.counters.bytesOut = sent.bytesOut
-            state.counters.writeRequests = sent.writeRequests
-            state.counters.retries += sent.retries - state.retriedWrites
-            state.retriedWrites = sent.retries
+            state.counters.traffic.bytesOut = sent.traffic.bytesOut
+            state.counters.traffic.writeRequests = sent.traffic.writeRequests
+            state.counters.traffic.retries += sent.traffic.retries - state.retriedWrites
+            state.retriedWrites = sent.traffic.retries
             state.counters.conflicts = sent.conflicts
         }
     }
@@ -225,7 +225,7 @@ struct ImportPass {
         let told = job.settings.format == nil ? chunk.format : nil
         job.report.update { state in
             state.format = told
-            if purpose != .check { state.counters.bytesIn = max(state.counters.bytesIn, bytesRead) }
+            if purpose != .check { state.counters.traffic.bytesIn = max(state.counters.traffic.bytesIn, bytesRead) }
             switch purpose {
             case .check: break
             case .order: state.expected = state.counters.changes

@@ -34,7 +34,7 @@ package struct Importer: Service {
         self.report = report
         self.logger = logger
         contact = GatewayContact(settings: settings.retries, logger: logger) {
-            report.update { $0.counters.retries += 1 }
+            report.update { $0.counters.traffic.retries += 1 }
         }
     }
 

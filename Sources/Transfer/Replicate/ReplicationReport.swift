@@ -68,9 +68,9 @@ package final class ReplicationReport: Sendable {
     func note(_ sender: RevisionSender) async {
         let new = await sender.newRequests()
         update {
-            $0.writeRequests += new.writeRequests
-            $0.bytesOut += new.bytesOut
-            $0.retries += new.retries
+            $0.writeRequests += new.traffic.writeRequests
+            $0.bytesOut += new.traffic.bytesOut
+            $0.retries += new.traffic.retries
         }
     }
 }
@@ -88,10 +88,10 @@ extension ReplicationReport: TransferReport {
         counters.deleted = state.counts.deleted
         counters.conflicts = state.counts.conflicts
         counters.rejected = state.counts.failed
-        counters.retries = state.retries
-        counters.writeRequests = state.writeRequests
-        counters.bytesIn = state.bytesIn
-        counters.bytesOut = state.bytesOut
+        counters.traffic.retries = state.retries
+        counters.traffic.writeRequests = state.writeRequests
+        counters.traffic.bytesIn = state.bytesIn
+        counters.traffic.bytesOut = state.bytesOut
         return counters
     }
 

@@ -47,7 +47,7 @@ struct DocumentResolution: Sendable {
     func resolve(_ documents: [ChangedDocument], using spool: ConflictSpool? = nil) async throws {
         guard !documents.isEmpty else { return }
         let leaves = try await resolver.leaves(of: documents) { [report] bytes in
-            report.update { $0.counters.bytesIn += bytes }
+            report.update { $0.counters.traffic.bytesIn += bytes }
         }
         var cases = conflicts(among: documents, leaves) { id, reason in
             report.update { $0.counters.matched += 1 }
@@ -116,9 +116,9 @@ struct DocumentResolution: Sendable {
             case .keep, .write, .delete:
                 report.noteResolved(one.resolution)
                 report.update {
-                    if case .write = one.resolution { $0.counters.shown += 1 }
-                    $0.counters.shown += one.losers.count
-                    $0.counters.shownDeletions += one.losers.count
+                    if case .write = one.resolution { $0.counters.preview.written += 1 }
+                    $0.counters.preview.written += one.losers.count
+                    $0.counters.preview.deleted += one.losers.count
                 }
             }
             try await show(json(one))

@@ -33,7 +33,7 @@ package final class ResolveReport: Sendable {
     package var state: State { locked.withLock { $0 } }
 
     /// Counts a retried request.
-    package func noteRetry() { update { $0.counters.retries += 1 } }
+    package func noteRetry() { update { $0.counters.traffic.retries += 1 } }
 
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
 
@@ -56,7 +56,7 @@ extension ResolveReport: TransferReport {
         let state = state
         return TransferProgress(
             documents: state.counters.changes, expected: state.expected, isEstimate: true,
-            bytes: state.counters.bytesOut)
+            bytes: state.counters.traffic.bytesOut)
     }
 
     package var failures: Failures {

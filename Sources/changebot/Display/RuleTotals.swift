@@ -17,9 +17,9 @@ struct RuleTotals {
         var parts = [
             "\(Quantity.count(counters.changes, "document")) looked at",
             isDryRun
-                ? "\(Quantity.count(counters.shown)) would be written" : "\(Quantity.count(counters.written)) written",
+                ? "\(Quantity.count(counters.preview.written)) would be written" : "\(Quantity.count(counters.written)) written",
         ]
-        let deleted = isDryRun ? counters.shownDeletions : counters.deleted
+        let deleted = isDryRun ? counters.preview.deleted : counters.deleted
         if deleted > 0 { parts.append("\(Quantity.count(deleted)) of them deleted") }
         if counters.unchanged > 0 { parts.append("\(Quantity.count(counters.unchanged)) already right") }
         if counters.deadLetters > 0 {

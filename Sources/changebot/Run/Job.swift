@@ -123,7 +123,7 @@ struct Job: Sendable {
             try await StoppableService.run(grace: grace, logger: logger, isStopped: isStopped, work)
         } standing: { line in
             let counters = await report.counters()
-            line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.bytesIn)
+            line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.traffic.bytesIn)
         }
     }
 
@@ -133,7 +133,7 @@ struct Job: Sendable {
             isDone ? "done" : "stopped",
             metadata: [
                 "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
-                isDryRun ? "would_write" : "written": "\(isDryRun ? counters.shown : counters.written)",
+                isDryRun ? "would_write" : "written": "\(isDryRun ? counters.preview.written : counters.written)",
                 "unchanged": "\(counters.unchanged)",
                 isDryRun ? LogKey.wouldDeadLetter : LogKey.deadLetters: "\(counters.deadLetters)",
             ])

@@ -38,14 +38,14 @@ import Testing
         await report.noteContactRetry()
         let first = RunProgress(start: sequence(5))
         await report.watch(first)
-        await first.count { ($0.written, $0.retries) = (3, 2) }
-        #expect(await report.deliveredSoFar().retries == 2)
+        await first.count { ($0.written, $0.traffic.retries) = (3, 2) }
+        #expect(await report.deliveredSoFar().traffic.retries == 2)
         let second = RunProgress(start: .start, counters: await report.deliveredSoFar())
         await report.watch(second)
         await second.count { $0.written += 1 }
         await report.noteContactRetry()
         let counters = await report.counters()
-        #expect(counters.written == 4 && counters.retries == 4)
+        #expect(counters.written == 4 && counters.traffic.retries == 4)
         #expect(await report.summary(exitCode: 0).counters == counters)
         #expect(await report.summary(exitCode: 0).lastSequence == .start)
     }

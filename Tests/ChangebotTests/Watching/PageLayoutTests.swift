@@ -59,7 +59,7 @@ struct PageLayoutTests {
         var facts = RunFacts()
         facts.phase = .following
         facts.counters.changes = 123_456_789_012
-        facts.counters.bytesIn = 1 << 50
+        facts.counters.traffic.bytesIn = 1 << 50
         return facts
     }
 

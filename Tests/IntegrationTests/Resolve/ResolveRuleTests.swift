@@ -191,7 +191,7 @@ import Testing
                             == #"[{"rule":"one-revision","action":"resolve","policy":"merge"}]"#)
                 }
             }
-            #expect(counters.shown == 1 && counters.written == 0)
+            #expect(counters.preview.written == 1 && counters.written == 0)
             #expect(try await bed.live("t").count == 2)
         }
     }

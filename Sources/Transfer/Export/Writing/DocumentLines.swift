@@ -220,14 +220,14 @@ final class ExportTally {
         }
     }
 
-    func note(outputBytes count: Int) { report.count { $0.bytesOut = count } }
+    func note(outputBytes count: Int) { report.count { $0.traffic.bytesOut = count } }
 
     func note(_ stubs: [AttachmentStub]) { counts.attachments += stubs.count }
 
     func note(_ body: AttachmentBody) {
         counts.bodies += 1
         counts.bodyBytes += body.byteCount
-        report.count { $0.bytesIn += body.byteCount }
+        report.count { $0.traffic.bytesIn += body.byteCount }
     }
 
     // MARK: - Missing data

@@ -150,7 +150,7 @@ actor ExportWriter {
     private func noteArrival(of rows: Int, bytes: Int) {
         report.count { counters in
             counters.changes += rows
-            counters.bytesIn += bytes
+            counters.traffic.bytesIn += bytes
         }
     }
 

@@ -139,7 +139,7 @@ extension ImportReport {
             state.counters.matched = progress.input.matched
             state.counters.rules = progress.input.rules
             if isDryRun {
-                (state.counters.shown, state.counters.shownDeletions) = (accepted, progress.counts.deleted)
+                (state.counters.preview.written, state.counters.preview.deleted) = (accepted, progress.counts.deleted)
             } else {
                 (state.counters.written, state.counters.deleted) = (accepted, progress.counts.deleted)
             }

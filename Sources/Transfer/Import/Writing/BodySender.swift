@@ -98,7 +98,7 @@ struct BodySender: Sendable {
             let revision = try await gateway.put(
                 document.id, body: Array(document.segments.joined()), attachments: uploads)
             let bytes = attachments.reduce(0) { $0 + $1.byteCount }
-            await progress.count { $0.bytesOut += bytes }
+            await progress.count { $0.traffic.bytesOut += bytes }
             return .written(revision)
         } catch {
             switch error.code {
