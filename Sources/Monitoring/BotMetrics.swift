@@ -58,7 +58,10 @@ final class BotMetrics: Sendable {
             MetricFamily("changebot_webhooks_refused_total", .counter, "Webhooks that became dead letters."),
             { $0.webhooks.refused }
         ),
-        (MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."), { $0.traffic.bytesIn }),
+        (
+            MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."),
+            { $0.traffic.bytesIn }
+        ),
         (
             MetricFamily(
                 "changebot_document_bytes_written_total", .counter, "Bytes of the documents that the gateway accepted."),

@@ -40,7 +40,9 @@ package struct Exporter: Service {
         self.place = place
         self.report = report
         self.logger = logger
-        contact = GatewayContact(settings: settings.retries, logger: logger) { report.count { $0.traffic.retries += 1 } }
+        contact = GatewayContact(settings: settings.retries, logger: logger) {
+            report.count { $0.traffic.retries += 1 }
+        }
     }
 
     /// Returns when the export is complete, or after a graceful shutdown or cancellation; `report.state.isStopped`

@@ -17,7 +17,8 @@ struct RuleTotals {
         var parts = [
             "\(Quantity.count(counters.changes, "document")) looked at",
             isDryRun
-                ? "\(Quantity.count(counters.preview.written)) would be written" : "\(Quantity.count(counters.written)) written",
+                ? "\(Quantity.count(counters.preview.written)) would be written"
+                : "\(Quantity.count(counters.written)) written",
         ]
         let deleted = isDryRun ? counters.preview.deleted : counters.deleted
         if deleted > 0 { parts.append("\(Quantity.count(deleted)) of them deleted") }

@@ -184,7 +184,9 @@ import Transfer
             let state = try await resolve(bed, "merge", isDryRun: true) { line in
                 lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
             }
-            #expect(state.counters.preview.written == 2 && state.counters.preview.deleted == 1 && state.counters.written == 0)
+            #expect(
+                state.counters.preview.written == 2 && state.counters.preview.deleted == 1
+                    && state.counters.written == 0)
             #expect(
                 lines.withLock { $0 } == [
                     #"{"id":"x","policy":"merge","leaves":["2-c","2-b"],"ancestor":"1-a","action":"write","#
