@@ -64,20 +64,3 @@ extension CommandTestBed {
             ["--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
     }
 }
-
-/// A program of the machine that some tests need.
-struct InstalledProgram {
-    /// Its path; nil if it is not in `PATH`.
-    let path: String?
-    /// The variable that makes the tests fail if it is missing.
-    let variable: String
-
-    init(_ name: String, requiredBy variable: String) {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        path = folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-        self.variable = variable
-    }
-
-    /// Whether its tests must not be skipped.
-    var isWanted: Bool { path != nil || ProcessInfo.processInfo.environment[variable]?.isEmpty == false }
-}
