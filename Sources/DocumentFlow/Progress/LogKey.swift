@@ -57,6 +57,7 @@ package enum LogKey {
     package static let conflicts = "conflicts"
     package static let resolved = "resolved"
     package static let settled = "settled"
+    package static let filtered = "filtered"
     /// Conflicts resolved by keeping one leaf.
     package static let kept = "kept"
     /// Conflicts resolved by a new revision.

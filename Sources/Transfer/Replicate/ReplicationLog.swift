@@ -131,7 +131,7 @@ package struct ReplicationCounts: Sendable, Equatable {
     package var attachments = 0
     /// Attachments that the target already had.
     package var keptAttachments = 0
-    /// Revisions excluded by the filters.
+    /// Revisions excluded by the filters, and those of design documents that the target can't have.
     package var filtered = 0
     /// Documents that expire at the source but not at the target. Counted only with `--keep-expiry`.
     package var lostExpiries = 0

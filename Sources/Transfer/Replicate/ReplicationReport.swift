@@ -50,6 +50,7 @@ package final class ReplicationReport: Sendable {
             LogKey.deleted: "\(counts.deleted)", LogKey.unchanged: "\(counts.checked - counts.missing)",
             LogKey.rejected: "\(counts.failed)", LogKey.attachments: "\(counts.attachments)",
         ]
+        if counts.filtered > 0 { metadata[LogKey.filtered] = "\(counts.filtered)" }
         if counts.settled > 0 { metadata[LogKey.settled] = "\(counts.settled)" }
         logger.info(state.isStopped ? "stopped; the next run continues" : "replicated", metadata: metadata)
     }

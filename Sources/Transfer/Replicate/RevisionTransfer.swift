@@ -26,6 +26,7 @@ struct RevisionTransfer: Sendable {
     private let sender: RevisionSender
     private let expiryWatch = ExpiryWatch()
     private let refusals: Locked<RepeatedMessages>
+    private let designDocuments: OmittedDesignDocuments
     /// Nil: conflicts are left.
     private let conflicts: ConflictSettlement?
 
@@ -48,6 +49,7 @@ struct RevisionTransfer: Sendable {
             gateway: target.gateway, retries: settings.targetRetries, batchBytes: settings.batchBytes, logger: logger)
         refusals = Locked(
             RepeatedMessages(last: "further revisions that can't be replicated are logged at --log-level debug"))
+        designDocuments = OmittedDesignDocuments(target: target.gateway, report: report, logger: logger)
         conflicts = settling.map { [preparation, sender] settling in
             ConflictSettlement(
                 from: source, to: target, settings, settling, preparation: preparation, sender: sender, report: report,
@@ -86,7 +88,9 @@ struct RevisionTransfer: Sendable {
 
     /// - Returns: The revisions that the target refused because it has another leaf.
     /// - Throws: As ``replicate(_:)``.
-    func transfer(_ documents: [ChangedDocument]) async throws -> [ReplicatedRevision] {
+    func transfer(_ changed: [ChangedDocument]) async throws -> [ReplicatedRevision] {
+        let documents = designDocuments.omit(from: changed)
+        guard !documents.isEmpty else { return [] }
         let questions = documents.map { (id: $0.id, revisions: $0.revisions) }
         let differences = try await target.contact.ask { try await target.gateway.revisionDifferences(questions) }
         report.count { $0.checked += documents.reduce(0) { $0 + $1.revisions.count } }
