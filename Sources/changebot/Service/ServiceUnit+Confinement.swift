@@ -25,6 +25,17 @@ extension ServiceUnit {
         ]
     }
 
+    /// The folders of the bot's files stay visible, if they are in home folders, and those that it writes stay writable.
+    private static func homes(_ folders: ServiceFolders) -> [String] {
+        let writable = folders.written.map { "ReadWritePaths=-\($0.unitWord)" }
+        guard folders.areInHomes else { return ["ProtectHome=yes"] + writable }
+        return [
+            "# Of home folders, only those of the bot's files are visible. The user changebot must be able to read them.",
+            "ProtectHome=tmpfs",
+        ] + folders.read.map { "BindReadOnlyPaths=\($0.unitWord)" }
+            + folders.writtenInHomes.map { "BindPaths=\($0.unitWord)" } + writable
+    }
+
     /// What the process can't do.
     ///
     /// - Note: Source: systemd.exec(5), "Sandboxing".
@@ -52,28 +63,29 @@ extension ServiceUnit {
             ]
                 + common
         }
-        let ofSystem = [
-            "",
-            "# What it can't do. /home and everything outside StateDirectory= is hidden or read-only.",
-            "CapabilityBoundingSet=",
-            "AmbientCapabilities=",
-            "DevicePolicy=closed",
-            "PrivateDevices=yes",
-            "PrivateMounts=yes",
-            "PrivateTmp=yes",
-            "PrivateUsers=yes",
-            "ProcSubset=pid",
-            "ProtectClock=yes",
-            "ProtectControlGroups=yes",
-            "ProtectHome=yes",
-            "ProtectHostname=yes",
-            "ProtectKernelLogs=yes",
-            "ProtectKernelModules=yes",
-            "ProtectKernelTunables=yes",
-            "ProtectProc=invisible",
-            "ProtectSystem=strict",
-            "RemoveIPC=yes",
-        ]
+        let ofSystem =
+            [
+                "",
+                "# What it can't do. Home folders are hidden, and everything outside StateDirectory= is read-only.",
+                "CapabilityBoundingSet=",
+                "AmbientCapabilities=",
+                "DevicePolicy=closed",
+                "PrivateDevices=yes",
+                "PrivateMounts=yes",
+                "PrivateTmp=yes",
+                "PrivateUsers=yes",
+                "ProcSubset=pid",
+                "ProtectClock=yes",
+                "ProtectControlGroups=yes",
+            ] + homes(settings.folders) + [
+                "ProtectHostname=yes",
+                "ProtectKernelLogs=yes",
+                "ProtectKernelModules=yes",
+                "ProtectKernelTunables=yes",
+                "ProtectProc=invisible",
+                "ProtectSystem=strict",
+                "RemoveIPC=yes",
+            ]
         let advice = [
             "# If the gateway is on this machine, nothing else need be reached:",
             "# IPAddressDeny=any",

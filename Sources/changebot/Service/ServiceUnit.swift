@@ -16,12 +16,15 @@ struct ServiceUnit {
         let isForUser: Bool
         /// The configuration file; may contain specifiers.
         let config: String
+        /// What the units of the system must not hide. Those of a user hide nothing.
+        let folders: ServiceFolders
 
         /// - Parameter config: Nil: one for each instance, in the usual folder.
         init(binary: String, isForUser: Bool, config: String? = nil) {
             self.binary = binary
             self.isForUser = isForUser
             self.config = config ?? (isForUser ? "%E" : "/etc") + "/changebot/%i.yaml"
+            folders = isForUser ? ServiceFolders() : .find(binary: binary, config: self.config)
         }
 
         /// The program as a word of a command line.

@@ -46,6 +46,50 @@ import Testing
         }
     }
 
+    /// The unit hid the files that it was to read.
+    @Test func foldersInHomesStayVisible() async throws {
+        try await Program.withDirectory { folder in
+            let config = folder + "/todo.yaml"
+            try """
+            version: 1
+            bots:
+              - name: todo
+                gateway: http://127.0.0.1:4984/todo
+                rules: \(folder)/rules.yaml
+                ca_file: /root/certificates/ca.pem
+                password_file: /etc/changebot/todo.password
+                summary: /srv/todo/summary.json
+            """.write(toFile: config, atomically: true, encoding: .utf8)
+            try """
+            version: 1
+            rules:
+              - name: r
+                when: {}
+                then:
+                  - webhook: { url: "http://127.0.0.1:9/", secret_files: [/home/amy/secrets/a.secret] }
+                  - emit: { file: /home/amy/lines/lines.ndjson }
+            """.write(toFile: folder + "/rules.yaml", atomically: true, encoding: .utf8)
+            let unit = try await print("run", "--binary", "/home/amy/bin/changebot", "--config", config)
+            #expect(unit.code == 0, "\(unit.errors)")
+            let lines = unit.output.split(separator: "\n").map(String.init)
+            #expect(lines.contains("ProtectHome=tmpfs") && !lines.contains("ProtectHome=yes"))
+            #expect(
+                lines.filter { $0.hasPrefix("BindReadOnlyPaths=") } == [
+                    "BindReadOnlyPaths=/home/amy/bin", "BindReadOnlyPaths=/home/amy/secrets",
+                    "BindReadOnlyPaths=/root/certificates",
+                ])
+            #expect(lines.filter { $0.hasPrefix("BindPaths=") } == ["BindPaths=/home/amy/lines"])
+            #expect(lines.filter { $0.hasPrefix("ReadWritePaths=") } == ["ReadWritePaths=-/srv/todo"])
+        }
+    }
+
+    @Test func homesAreHiddenIfNothingIsThere() async throws {
+        let unit = try await print("run", "--binary", "/usr/bin/changebot")
+        #expect(unit.output.contains("\nProtectHome=yes\n") && !unit.output.contains("BindReadOnlyPaths="))
+        let inHome = try await print("run", "--binary", "/usr/bin/changebot", "--config", "/home/amy/bots/%i.yaml")
+        #expect(inHome.output.contains("\nProtectHome=tmpfs\nBindReadOnlyPaths=/home/amy/bots\n"))
+    }
+
     /// The code of `verify` does not show every complaint, so that the test above must see one.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func systemdRejectsWrongUnits()
         async throws
