@@ -155,7 +155,8 @@ package struct Bot: Service {
         }
     }
 
-    /// Once the gateway answers, finds out which database it is and opens its state.
+    /// Once the gateway answers, finds out which database it is and opens its state. A run that is refused leaves no
+    /// state and no mark behind.
     ///
     /// - Parameters:
     ///   - held: The state, if this run has opened it already.
@@ -171,6 +172,7 @@ package struct Bot: Service {
                 "the rule '\(rule.name)' counts the documents of the whole database: leave --channels out, or run it "
                     + "in a bot of its own")
         }
+        try Delivery.check(ruleSet, on: gateway, settings.delivery, logger)
         if held == nil, !wasThere { keeper.warnAboutName() }
         return (info, try await keeper.open(held, onReset: startOver))
     }

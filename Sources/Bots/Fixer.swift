@@ -76,6 +76,8 @@ package struct Fixer: Service {
     private func apply() async throws {
         do {
             let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }
+            // A run that is refused leaves no state and no mark behind.
+            try Delivery.check(ruleSet, on: gateway, settings, logger)
             let watched = try await cancelWhenGracefulShutdown { try await openState() }
             let ledger = watched.state.ledger
             defer { ledger.close() }

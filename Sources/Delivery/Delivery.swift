@@ -71,6 +71,17 @@ package struct Delivery: Sendable {
             logger: logger)
     }
 
+    /// Checks what can be wrong with these rules on this gateway, before there is a state. Changes nothing.
+    ///
+    /// - Throws: `RunError`: `.badConfiguration` or `.cannotCreate`, as ``init(gateway:ruleSet:ledger:start:mode:timers:counters:counts:settings:logger:)``.
+    package static func check(
+        _ ruleSet: RuleSet, on gateway: Gateway, _ settings: Settings, _ logger: Logger
+    ) throws {
+        try prepareExpiry(of: ruleSet, gateway)
+        _ = try siblings(of: gateway, ruleSet)
+        if !settings.isDryRun { try ruleSet.checkOutsideFiles(logger) }
+    }
+
     /// Rules that set or test an expiry must know the current one.
     ///
     /// - Throws: `RunError` if the server has no expiry.

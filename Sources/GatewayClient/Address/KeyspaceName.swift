@@ -13,7 +13,9 @@ public struct KeyspaceName: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``GatewayURLError`` for anything else.
     public init(_ pathSegment: String) throws(GatewayURLError) {
         let parts = pathSegment.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...3).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }), !pathSegment.hasPrefix("_") else {
+        guard (1...3).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }), !pathSegment.hasPrefix("_"),
+            pathSegment.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && !"/?#\\".utf8.contains($0) })
+        else {
             throw .init("'\(pathSegment)' is not a keyspace: write DATABASE, or DATABASE.SCOPE.COLLECTION")
         }
         self.pathSegment = pathSegment

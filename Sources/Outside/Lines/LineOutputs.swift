@@ -34,7 +34,7 @@ package struct LineOutputs: Sendable {
     }
 
     /// Why files are unusable, as far as that shows without opening or creating them.
-    static func problems(_ targets: Set<EmitTarget>) -> [String] {
+    static func problems(_ targets: Set<EmitTarget>) -> [RunError] {
         var rotations: [String: EmitRotation?] = [:]
         return targets.sorted { $0.path < $1.path }.compactMap { target in
             guard case .file(let path, let rotation) = target else { return nil }
@@ -47,7 +47,7 @@ package struct LineOutputs: Sendable {
                 }
                 try LineFile.check(real, rotation)
             } catch {
-                return error.description
+                return error
             }
             return nil
         }

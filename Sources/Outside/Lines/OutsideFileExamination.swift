@@ -1,3 +1,4 @@
+internal import DocumentFlow
 package import Rules
 
 /// A report on the files that rules name for webhooks, downloads and `emit`.
@@ -17,7 +18,7 @@ package struct OutsideFileExamination: Sendable {
         let targets = rules.emitTargets
         readCount = Set(files.secrets.map(\.path) + files.certificates.flatMap(\.paths)).count
         writtenCount = targets.count { $0 != .standardOutput }
-        problems = files.problems + LineOutputs.problems(targets)
+        problems = files.problems + LineOutputs.problems(targets).map(\.description)
         exposed = files.confidential.filter { SecretContent.isExposed($0.path) }
     }
 }

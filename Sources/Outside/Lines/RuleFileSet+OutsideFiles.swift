@@ -10,3 +10,14 @@ extension RuleFileSet {
         try SecretContents(logger).check(outsideFiles, warns: false)
     }
 }
+
+extension RuleSet {
+    /// Looks whether the files that webhooks and downloads need can be read, and those of `emit` be written. Creates
+    /// none.
+    ///
+    /// - Throws: `RunError`: `.badConfiguration` or `.cannotCreate`.
+    package func checkOutsideFiles(_ logger: Logger) throws(RunError) {
+        try SecretContents(logger).check(outsideFiles, warns: false)
+        if let problem = LineOutputs.problems(emitTargets).first { throw problem }
+    }
+}

@@ -75,6 +75,11 @@ extension Rule {
     var outsideFiles: OutsideFiles { then.reduce(into: OutsideFiles()) { $0.add($1.action.outsideFiles) } }
 }
 
+extension RuleSet {
+    /// The files of all webhooks and downloads.
+    package var outsideFiles: OutsideFiles { rules.reduce(into: OutsideFiles()) { $0.add($1.outsideFiles) } }
+}
+
 extension RuleFileSet {
     /// The files of all webhooks and downloads.
     package var outsideFiles: OutsideFiles {
