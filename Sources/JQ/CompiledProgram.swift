@@ -76,10 +76,9 @@ final class CompiledProgram {
             jv_free(result)
             return .finished
         }
-        var message = jv_invalid_get_msg(result)
-        if jv_get_kind(message) != JV_KIND_STRING { message = jv_dump_string(message, 0) }
+        let message = jv_invalid_get_msg(result)
         defer { jv_free(message) }
-        let text = string(message)
+        let text = message.text.map(NonFiniteNumber.named) ?? message.json
         let explains = namesEnvironment && (text.hasPrefix("Cannot index string") || text.contains("\"a program "))
         return .failed(explains ? "\(Self.environmentMessage) ($ENV): \(text)" : text)
     }

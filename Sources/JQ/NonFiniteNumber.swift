@@ -54,6 +54,12 @@ struct NonFiniteNumber {
         return isPlain && name.utf8.first.map { $0 &- 0x30 >= 10 } ?? false ? ".\(name)" : "[\"\(name)\"]"
     }
 
+    /// A message of jq with the name of infinity instead of the largest double, and of NaN instead of null.
+    static func named(_ message: String) -> String {
+        message.replacing(/1\.797(?:[0-9]*\.\.\.|6931348623157[0-9]*[eE]\+308)/, with: "infinity")
+            .replacing("number (null)", with: "number (NaN)")
+    }
+
     /// `NaN`, `infinity at .a[0]`.
     var description: String {
         let name = number.isNaN ? "NaN" : number < 0 ? "-infinity" : "infinity"

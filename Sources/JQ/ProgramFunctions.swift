@@ -84,11 +84,42 @@ extension jv {
     /// The content of a string.
     var text: String? { jv_get_kind(self) == JV_KIND_STRING ? string(self) : nil }
 
-    /// For messages: JSON, at most 60 characters. Names the numbers that JSON can't represent.
-    var excerpt: String {
-        if let number = NonFiniteNumber(in: self), number.description.count < 10 { return number.description }
-        let text = jv_dump_string(jv_copy(self), 0)
-        defer { jv_free(text) }
-        return displayText(string(text), limit: 60)
+    /// For messages: ``json``, at most 60 characters.
+    var excerpt: String { displayText(json, limit: 60) }
+
+    /// For messages: JSON, with the names of numbers that JSON can't represent: `{"a":infinity}`.
+    var json: String {
+        guard let number = NonFiniteNumber(in: self) else {
+            let text = jv_dump_string(jv_copy(self), 0)
+            defer { jv_free(text) }
+            return string(text)
+        }
+        switch jv_get_kind(self) {
+        case JV_KIND_ARRAY:
+            let elements = (0..<jv_array_length(jv_copy(self))).map { index in
+                let element = jv_array_get(jv_copy(self), index)
+                defer { jv_free(element) }
+                return element.json
+            }
+            return "[" + elements.joined(separator: ",") + "]"
+        case JV_KIND_OBJECT: return "{" + members.joined(separator: ",") + "}"
+        default: return number.description
+        }
+    }
+
+    /// The members of an object as ``json``.
+    private var members: [String] {
+        var members: [String] = []
+        var member = jv_object_iter(self)
+        while jv_object_iter_valid(self, member) != 0 {
+            let (key, value) = (jv_object_iter_key(self, member), jv_object_iter_value(self, member))
+            defer {
+                jv_free(key)
+                jv_free(value)
+            }
+            members.append("\(key.json):\(value.json)")
+            member = jv_object_iter_next(self, member)
+        }
+        return members
     }
 }

@@ -63,6 +63,43 @@ import Testing
         }
     }
 
+    @Test func checkReportsAllMistakesAtOnce() async throws {
+        let text = """
+            version: 1
+            retry_for: soon
+            max_erors: 5
+            bots:
+              - name: a
+                gateway: ftp://h/db
+                rules: bad.yaml
+                feed: sometimes
+              - name: b
+                gateway: http://127.0.0.1:1/todo
+                rules: worse.yaml
+                since: yesterday
+              - name: c
+                gateway: http://127.0.0.1:1/todo
+                rules: r.yaml
+                on_reset: maybe
+                auth: never
+              - name: d
+
+            """
+        try await withFile(text) { folder, path in
+            for name in ["bad", "worse"] {
+                try Data("version: 1\nrules: [{}]\n".utf8).write(to: URL(fileURLWithPath: folder + "/\(name).yaml"))
+            }
+            let result = try await Program.run(["config", "check", "--config", path])
+            #expect(result.code == 78)
+            let lines = result.errors.split(separator: "\n").map(String.init)
+            for place in ["2:12", "3:1", "6:14", "8:11", "12:12", "16:15", "17:11"] {
+                #expect(lines.filter { $0.contains("changebot.yaml:\(place): ") }.count == 1, "\(place): \(lines)")
+            }
+            #expect(lines.contains { $0.contains("bad.yaml:2:9") } && lines.contains { $0.contains("worse.yaml:2:9") })
+            #expect(lines.filter { $0.contains("changebot.yaml:18:11: the bot has no") }.count == 2, "\(lines)")
+        }
+    }
+
     @Test func checkAlsoReadsTheRules() async throws {
         try await withFile(Self.two) { folder, path in
             let good = try await Program.run(["config", "check", "--config", path])

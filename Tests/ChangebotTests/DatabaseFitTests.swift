@@ -3,6 +3,7 @@ import GatewayClient
 import TestKit
 import Testing
 
+@testable import Rules
 @testable import changebot
 
 /// What `rules check --gateway` and `doctor` say about rules that a database can't serve.
@@ -53,7 +54,8 @@ import Testing
         #expect(result.code == 0)
         #expect(lines(result.errors, with: "the database is partitioned") == Self.unnamed, "\(result.errors)")
         #expect(
-            result.errors.contains("r.yaml:6:9: rule 'a': the database is partitioned, and the id 'total' names no"))
+            result.errors.contains(
+                "r.yaml:6:9: warning: rule 'a': the database is partitioned, and the id 'total' names no"))
         #expect(try await check(server.url("/todo"), "--strict").code == 65)
     }
 
@@ -76,10 +78,53 @@ import Testing
             let writes = try #require(RulesCheck([file]).writes)
             let gateway = Gateway(try GatewayURL(server.url("/todo")))
             let fit = DatabaseFit(gateway: gateway, info: try await gateway.databaseInfo(), writes: writes)
-            #expect(lines(fit.idWarnings.joined(separator: "\n"), with: "partitioned") == Self.unnamed)
+            #expect(lines(fit.idWarnings.map(\.finding).joined(separator: "\n"), with: "partitioned") == Self.unnamed)
             #expect(fit.idFindings(hasRules: true).map(\.level) == Self.unnamed.map { _ in .warning })
             #expect(fit.idFindings(hasRules: false).map(\.level) == [.skipped])
             await gateway.shutdown()
+        }
+    }
+
+    private static let puts = """
+          - name: copy
+            when: { type: order }
+            then:
+              - put: { id: { jq: '"copy." + ._id' }, keyspace: nope, document: { type: copy } }
+          - name: stamp
+            when: { type: task, done: { $exists: false } }
+            then: [merge: { done: true }]
+
+        """
+
+    @Test func missingKeyspaceOfAPutHoldsBackNoOtherDocument() async throws {
+        let documents = (0..<5).flatMap { [#"{"_id":"o\#($0)","type":"order"}"#, #"{"_id":"t\#($0)","type":"task"}"#] }
+        try await CommandTestBed.with(documents, rules: Self.puts) { bed in
+            let result = try await bed.runOnce()
+            #expect(result.code == 1, "\(result.errors)")
+            for index in 0..<5 {
+                let task = try await bed.document(DocumentID("t\(index)"))
+                #expect(task?.root["done"]?.kind == .true)
+            }
+            #expect(
+                result.errors.contains("put by rule 'copy': can't be read: there is no keyspace 'nope' for this user"),
+                "\(result.errors)")
+        }
+    }
+
+    @Test func missingKeyspaceOfAPutIsWarnedOf() async throws {
+        try await CommandTestBed.with([], rules: Self.puts) { bed in
+            let file = bed.folder + "/r.yaml"
+            let result = try await Program.run(["rules", "check", file, "--gateway", bed.url])
+            #expect(
+                result.errors.contains("r.yaml:7:57: warning: rule 'copy': there is no keyspace 'nope' for this user"),
+                "\(result.errors)")
+            #expect(result.errors.contains("[no-keyspace]\n"))
+            let writes = try #require(RulesCheck([file]).writes)
+            try await bed.withGateway { gateway in
+                let fit = DatabaseFit(gateway: gateway, info: try await gateway.databaseInfo(), writes: writes)
+                let found = await fit.keyspaceFindings(hasRules: true)
+                #expect(found.map(\.level) == [.error], "\(found)")
+            }
         }
     }
 }

@@ -55,6 +55,16 @@ struct JQProgramTests {
     func programErrors() async throws {
         #expect(try await outcome("error(\"a\\nb\")").error == .programError("a\nb"))
         #expect(try await outcome("1, error({a: 1})").error == .programError(#"{"a":1}"#))
+        #expect(
+            try await outcome("error({a: infinite, b: [nan, 1]})").error
+                == .programError(#"{"a":infinity,"b":[NaN,1]}"#))
+        #expect(try await outcome("error(nan)").error == .programError("NaN"))
+        #expect(try await outcome("error(-infinite)").error == .programError("-infinity"))
+        #expect(try await outcome("try error({a: nan}) catch error(.)").error == .programError(#"{"a":NaN}"#))
+        for program in ["{(infinite): 1}", "{a: infinite} + 1", "[infinite] - {}", "[nan] | implode"] {
+            let error = try await outcome(program).error.map { "\($0)" } ?? ""
+            #expect(!error.contains("1.79") && !error.contains("null"), "\(error)")
+        }
         let error = try await outcome("error(\"a\\nb\" + \"x\" * 1000)").error.map { "\($0)" } ?? ""
         #expect(error.hasPrefix(#"the program fails: a\u{a}bxxx"#))
         #expect(error.unicodeScalars.count <= 300)

@@ -51,6 +51,38 @@ import Testing
         }
     }
 
+    /// With one program in its actions, the rule's name is enough.
+    @Test func failureOfOneOfSeveralProgramsIsLocated() async throws {
+        let set = try ruleSet(
+            """
+            version: 1
+            rules:
+              - name: a
+                when: { type: a }
+                then:
+                  - merge: { b: { jq: '1' } }
+                  - merge: { c: { jq: 'error("no")' }, d: { jq: '2' } }
+              - name: b
+                when: { type: b }
+                then:
+                  - merge: { b: { jq: '1' } }
+                  - merge: { jq: '3' }
+              - name: c
+                when: { type: c }
+                then:
+                  - for_each: '1, 2'
+                    merge: { c: { jq: '.x | error("x")' } }
+
+            """)
+        var errors: [String?] = []
+        for type in ["a", "b", "c"] {
+            errors.append(try await set.decided(#"{"type":"\#(type)","x":1}"#).error?.description)
+        }
+        #expect(errors[0]?.hasSuffix("merge: the program fails: no (r.yaml:7:27)") == true, "\(errors)")
+        #expect(errors[1]?.hasSuffix("the program gives 3 (r.yaml:12:22)") == true, "\(errors)")
+        #expect(errors[2]?.hasSuffix("the program fails: x (r.yaml:17:27)") == true, "\(errors)")
+    }
+
     private static let failing = [
         (#"merge: { jq: '1' }"#, "merge takes an object; the program gives 1"),
         (#"merge: { jq: '{}, {}' }"#, "merge: the program gives 2 values, not one"),

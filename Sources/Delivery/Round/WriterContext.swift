@@ -69,7 +69,11 @@ extension RoundContext {
     /// - Parameter sender: For the followed keyspace.
     fileprivate func makeTargetWriter(_ sender: BulkSender) -> TargetWriter {
         var senders: [String?: BulkSender] = [nil: sender]
-        for (keyspace, sibling) in targets.siblings { senders[keyspace] = makeSender(sibling) }
+        for (keyspace, sibling) in targets.siblings {
+            var sender = makeSender(sibling)
+            sender.reader.otherKeyspace = keyspace
+            senders[keyspace] = sender
+        }
         return TargetWriter(
             ledger: state.ledger, progress: progress, limits: limits, senders: senders, locks: targets.locks,
             busy: targets.busy, logger: logger)

@@ -11,10 +11,18 @@ package struct CurrentDocumentReader: Sendable {
     /// The largest answer for several documents: 8 MiB. Larger ones are requested in parts.
     package static let answerLimitForSeveral = 8 << 20
 
+    /// How often a missing keyspace is asked again, and how long before each time.
+    private static let missingAttempts = 3
+    private static let missingWait: Duration = .milliseconds(300)
+
     private let gateway: Gateway
+    private let pauses: Pauses
     private let probe: GatewayProbe
     private let pace: WritePace?
     private var retrier: Retrier
+    /// The name of the keyspace, if it is not the one that the run follows. If it does not exist, its documents are
+    /// `.refused`, so that those that don't need it are written.
+    package var otherKeyspace: String?
     /// The number of documents of unknown size to request together: as many as fitted before.
     package private(set) var most = Int.max
 
@@ -26,6 +34,7 @@ package struct CurrentDocumentReader: Sendable {
         noteRetry: @escaping @Sendable () async -> Void
     ) {
         self.gateway = gateway
+        self.pauses = pauses
         self.pace = pace
         probe = GatewayProbe(gateway: gateway, pauses: pauses)
         retrier = Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
@@ -175,12 +184,22 @@ package struct CurrentDocumentReader: Sendable {
         documents: Int, _ request: (Gateway) async throws(GatewayError) -> [DocumentLookup]
     ) async throws -> [DocumentLookup]? {
         var failurePolicy = ReadFailurePolicy(documents: documents)
+        var missing = 0
         while true {
             do throws(GatewayError) {
                 let lookups = try await request(gateway)
                 retrier.succeed()
                 return lookups
             } catch {
+                if let otherKeyspace, error.isOfMissingKeyspace {
+                    missing += 1
+                    guard missing < Self.missingAttempts else {
+                        return Array(
+                            repeating: .refused(reason: Self.reason(otherKeyspace, error)), count: documents)
+                    }
+                    try await pauses.wait(Self.missingWait)
+                    continue
+                }
                 var advice = failurePolicy.advice(after: error)
                 if case .ask = advice {
                     advice = failurePolicy.advice(givenThatGatewayAnswers: await probe.isAnswered())
@@ -194,5 +213,17 @@ package struct CurrentDocumentReader: Sendable {
                 }
             }
         }
+    }
+
+    private static func reason(_ keyspace: String, _ error: GatewayError) -> String {
+        "there is no keyspace '\(keyspace)' for this user; create it, or correct 'keyspace' in the rule, and retry the dead "
+            + "letter (\(error.message))"
+    }
+}
+
+extension GatewayError {
+    /// Whether the keyspace does not exist, as opposed to being offline.
+    fileprivate var isOfMissingKeyspace: Bool {
+        [.databaseMissing, .collectionMissing, .unknownDatabaseOrLogin].contains { $0 == cause }
     }
 }

@@ -130,7 +130,8 @@ extension PutAction {
     }
 
     func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {
-        guard keyspace == nil, let argument = element.member(Self.name) else { return [] }
+        guard let argument = element.member(Self.name) else { return [] }
+        if let keyspace { return [(argument.member("keyspace")?.position ?? element.position, .keyspace(keyspace))] }
         let document = argument.member("document")
         let node = argument.member("id") ?? (document?.isComputed == true ? document : document?.member("_id"))
         return node.flatMap(LocatedWrite.Kind.init(id:)).map { [(element.position, $0)] } ?? []

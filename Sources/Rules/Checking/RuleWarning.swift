@@ -27,11 +27,18 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case program = "program"
         case assignment = "assignment"
         case unknownGroup = "unknown-group"
+        case noIndex = "no-index"
+        case noExpiry = "no-expiry"
+        case noPartition = "no-partition"
+        case noKeyspace = "no-keyspace"
         case unusedAllow = "unused-allow"
         case noRules = "no-rules"
 
         /// Whether the warning is about a rule, which can accept it.
         var isAboutRule: Bool { self != .noRules }
+
+        /// Whether the warning is about the database, which is looked at only on request.
+        var isAboutDatabase: Bool { [.noIndex, .noExpiry, .noPartition, .noKeyspace].contains(self) }
 
         /// Whether other rules can cause the warning, so that it depends on which files are checked together.
         var dependsOnOtherRules: Bool {
@@ -52,6 +59,12 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a name is probably misspelt or missing, so that the rules do not do what their author intended.
     var isLikelyTypo: Bool { [.fieldName, .notAProgram, .notAnOperator, .noRules].contains(code) }
+
+    /// The warning without its code: `PATH:LINE:COLUMN: rule 'NAME': MESSAGE`.
+    package var finding: String {
+        let subject = rule.map { "rule '\($0)': " } ?? ""
+        return "\(path):\(position.line):\(position.column): \(subject)\(message)"
+    }
 
     /// `PATH:LINE:COLUMN: warning: rule 'NAME': MESSAGE [CODE]`; without the name if the warning is about the file.
     package var description: String {
@@ -100,6 +113,7 @@ extension Rule {
         let codes = Set(warnings.map(\.code))
         let unused = definition.allow.filter { allowed in
             !codes.contains(allowed.code) && allowed.code != .unusedAllow && !allowed.code.dependsOnOtherRules
+                && !allowed.code.isAboutDatabase
         }.map { allowed in
             RuleWarning(
                 path: definition.path, position: allowed.position, rule: name, code: .unusedAllow,

@@ -96,7 +96,8 @@ struct RuleAttempt {
                 switch error {
                 case .doesNotApply: return .doesNotFire
                 case .needs(let request): return .needs(request)
-                case .failed(let reason): throw DecisionError(rule: rule.name, reason: reason)
+                case .failed(let reason):
+                    throw DecisionError(rule: rule.name, reason: reason + rule.place(ofStep: done, program: nil))
                 }
             }
             try checkLength(after: step, was: length)
@@ -112,12 +113,16 @@ struct RuleAttempt {
 
     private func outputs(_ outcomes: [JQOutcome], of step: RuleStep) throws(DecisionError) -> [[JSONText]] {
         var outputs: [[JSONText]] = []
-        for outcome in outcomes {
+        for (index, outcome) in outcomes.enumerated() {
             switch outcome {
             case .outputs(let texts): outputs.append(texts)
             case .failed(let error):
+                let programs = programs
+                let place = rule.place(
+                    ofStep: done, program: programs.indices.contains(index) ? programs[index] : nil)
                 let what = step.elements != nil && elements == nil ? RuleStep.elementsKey : step.action.name
-                throw DecisionError(rule: rule.name, reason: "\(what): \(error)", isTemporary: error.isTemporary)
+                throw DecisionError(
+                    rule: rule.name, reason: "\(what): \(error)\(place)", isTemporary: error.isTemporary)
             }
         }
         return outputs

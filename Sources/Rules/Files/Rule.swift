@@ -49,12 +49,14 @@ final class Rule: Sendable {
         let isScheduled: Bool
         /// Everything that the rule's decisions depend on, independent of the file's format, comments and key order.
         let canonical: [UInt8]
+        /// Its programs, including those of `if` and `at`.
+        let programs: [ProgramUse]
     }
 
     private init(
         name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, time: Int?, condition: Int?,
         then: [RuleStep], onError: ErrorPolicy, allow: [AllowedWarning], isScheduled: Bool,
-        source: SourceNode, path: String, isRelated: Bool = false
+        source: SourceNode, path: String, programs: [ProgramUse], isRelated: Bool = false
     ) {
         self.name = name
         self.kind = kind
@@ -68,7 +70,7 @@ final class Rule: Sendable {
         self.onError = onError
         definition = Definition(
             source: source, path: path, allow: allow, isScheduled: isScheduled,
-            canonical: Self.canonical(source, on, then, onError))
+            canonical: Self.canonical(source, on, then, onError), programs: programs)
         seesDesignDocuments = isRelated || kind == .mapping || when.namesDesignDocuments
     }
 
@@ -101,6 +103,7 @@ extension Rule {
         let errors = reading.errors
         guard let object = SourceObject(node, "a rule", known: Self.keys, errors: errors) else { return nil }
         let before = errors.errors.count
+        let earlier = reading.uses.count
         ComputedKeys.check(object)
         let name = object.requiredText("name", "give each rule a name of its own")
         if let name { reading.add(name, at: node.position) }
@@ -123,7 +126,7 @@ extension Rule {
         self.init(
             name: name, kind: reading.kind, on: on, when: when, unless: unless, time: time, condition: condition,
             then: then, onError: onError, allow: allow, isScheduled: reading.isScheduled, source: node,
-            path: errors.path)
+            path: errors.path, programs: Array(reading.uses[earlier...]))
     }
 
     /// The rule without conditions for documents that `related` finds. Nil, with errors, if `then` is not a list of
@@ -132,11 +135,12 @@ extension Rule {
     /// - Parameter node: The argument of `related`.
     convenience init?(relatedTo node: SourceNode, then: SourceNode, _ reading: RuleReading) {
         let before = reading.errors.errors.count
+        let earlier = reading.uses.count
         guard let steps = Self.steps(then, reading), reading.errors.errors.count == before else { return nil }
         self.init(
             name: "related", kind: .rules, on: .change, when: .all([]), unless: nil, time: nil, condition: nil,
             then: steps, onError: .setAside, allow: [], isScheduled: false, source: node, path: reading.errors.path,
-            isRelated: true)
+            programs: Array(reading.uses[earlier...]), isRelated: true)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {

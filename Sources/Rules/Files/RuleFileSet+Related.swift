@@ -14,6 +14,14 @@ package struct LocatedSelector: Sendable {
     package let searchesIDRange: Bool
     /// Whether it names ids: these documents are read directly, not searched.
     package let namesIDs: Bool
+    /// The warnings that the rule accepts.
+    let allowed: Set<RuleWarning.Code>
+
+    /// A warning about it. Nil if the rule accepts it.
+    package func warning(_ code: RuleWarning.Code, _ message: String) -> RuleWarning? {
+        allowed.contains(code)
+            ? nil : RuleWarning(path: path, position: position, rule: rule, code: code, message: message)
+    }
 }
 
 extension RuleFileSet {
@@ -29,7 +37,8 @@ extension Rule {
             return LocatedSelector(
                 path: definition.path, position: placed.element.position, rule: name, example: example.json,
                 indexFields: example.selector.indexFields,
-                searchesIDRange: example.selector.searchesIDRange, namesIDs: example.selector.namedIDs != nil)
+                searchesIDRange: example.selector.searchesIDRange, namesIDs: example.selector.namedIDs != nil,
+                allowed: acceptedCodes)
         }
     }
 }

@@ -7,6 +7,8 @@ package struct LocatedWrite: Sendable {
         case id(String)
         /// Writes the document whose id this jq program gives.
         case computedID(program: String)
+        /// Writes to this other keyspace.
+        case keyspace(String)
     }
 
     /// The path of the file as given.
@@ -15,14 +17,30 @@ package struct LocatedWrite: Sendable {
     /// The name of the rule.
     package let rule: String
     package let kind: Kind
+    /// The warnings that the rule accepts.
+    let allowed: Set<RuleWarning.Code>
+
+    /// A warning about it. Nil if the rule accepts it.
+    package func warning(_ code: RuleWarning.Code, _ message: String) -> RuleWarning? {
+        allowed.contains(code)
+            ? nil : RuleWarning(path: path, position: position, rule: rule, code: code, message: message)
+    }
+}
+
+extension Rule {
+    /// The warnings that the rule accepts.
+    var acceptedCodes: Set<RuleWarning.Code> { Set(definition.allow.map(\.code)) }
 }
 
 extension RuleFileSet {
-    /// The actions that set an expiry or name the id of another document of the same keyspace, in order.
+    /// The actions that set an expiry, name the id of another document of the same keyspace, or name another keyspace, in
+    /// order.
     package var locatedWrites: [LocatedWrite] {
         files.flatMap(\.rules).flatMap { rule in
             rule.locatedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }.map { position, kind in
-                LocatedWrite(path: rule.definition.path, position: position, rule: rule.name, kind: kind)
+                LocatedWrite(
+                    path: rule.definition.path, position: position, rule: rule.name, kind: kind,
+                    allowed: rule.acceptedCodes)
             }
         }
     }

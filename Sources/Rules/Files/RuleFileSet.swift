@@ -7,6 +7,9 @@ package struct RuleFileSet: Sendable {
     /// The files that the rules attach.
     package let attached: AttachedPaths
 
+    /// No rules.
+    package static let empty = RuleFileSet(files: [], programs: [], attached: AttachedPaths(files: [], folders: []))
+
     /// Reads rule files and the files that they attach from disk. Reads everything or throws. Blocks.
     ///
     /// - Parameters:

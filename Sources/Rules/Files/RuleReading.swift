@@ -21,6 +21,8 @@ final class RuleReading {
     var yaml: [UInt8] = []
     /// The additional `$NAME` variables of the file's programs.
     var variables: [String] = []
+    /// The programs read so far.
+    private(set) var uses: [ProgramUse] = []
     /// Further variables of the programs now being read. Their values are passed with each call.
     var locals: [String] = []
 
@@ -40,8 +42,10 @@ final class RuleReading {
             errors.reportKind(of: node, "a jq program must be text", remedy: "put it in quotes")
             return nil
         }
-        return shared.programs.add(
+        let index = shared.programs.add(
             JQProgram(text, locals: locals), variables: variables, path: errors.path, at: node.position, in: yaml)
+        uses.append(ProgramUse(program: index, position: node.position))
+        return index
     }
 
     /// Reads a value whose programs have further variables.

@@ -111,9 +111,13 @@ struct ConfigCheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let command = try RunCommand.parse(arguments)
-        guard let file = try config.file() else {
+        guard let path = config.config ?? Environment()["config"] else {
             throw CommandError(.usage, "no configuration file given: add --config FILE")
         }
+        var check = ConfigurationCheck(command)
+        try check.run(path)
+        if let error = check.error { throw error }
+        guard let file = try config.file() else { return }
         for bot in try RunPlan(command, file).bots {
             if let file = try bot.job.connection.checkAccess(), file.isExposed {
                 try notes.note("\(file.path): every user of this machine can read this file with a \(file.what)")

@@ -9,6 +9,8 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     case expiry
     /// A partitioned database takes only ids that name a partition.
     case ids
+    /// Those that rules put documents into.
+    case keyspaces
     /// Those that related documents need.
     case indexes
     /// Of a fleet.
@@ -24,7 +26,9 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     static let ofGateway: [DoctorCheck] = [.clock, .gateway] + ofLogin
     /// Those that need a login.
     static let ofLogin: [DoctorCheck] = [.login] + afterLogin
-    static let afterLogin: [DoctorCheck] = [.feed, .list, .write, .local, .channels, .expiry, .ids, .indexes, .idle]
+    static let afterLogin: [DoctorCheck] = [
+        .feed, .list, .write, .local, .channels, .expiry, .ids, .keyspaces, .indexes, .idle,
+    ]
 }
 
 /// What a check has found, and what to do about it.

@@ -139,10 +139,12 @@ struct GatewayExamination: Sendable {
             }
             let fit = DatabaseFit(gateway: gateway, info: info, writes: writes ?? [])
             await report.finish(.ids, fit.idFindings(hasRules: writes != nil))
+            group.addTask { await report.finish(.keyspaces, await fit.keyspaceFindings(hasRules: writes != nil)) }
             group.addTask {
                 let check = ExpiryCheck(gateway: gateway, keepsExpiry: settings.keepsExpiry)
                 await report.finish(
-                    .expiry, [await check.finding()] + fit.expiryWarnings.map { Finding(.warning, message: $0) })
+                    .expiry, [await check.finding()] + fit.expiryWarnings.map { Finding(.warning, message: $0.finding) }
+                )
             }
             group.addTask { await report.finish(.channels, await examineChannels(gateway)) }
             group.addTask {

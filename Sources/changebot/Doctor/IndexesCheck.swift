@@ -21,7 +21,8 @@ struct IndexesCheck: Sendable {
             do throws(GatewayError) {
                 let index = try await RelatedIndex.find(selector, gateway)
                 if case .used = index.standing { continue }
-                findings.append(Finding(.warning, message: index.explanation(info, of: gateway)))
+                findings.append(
+                    Finding(.warning, message: "\(selector.place): \(index.explanation(info, of: gateway))"))
             } catch {
                 return findings + [
                     Finding(.unknown, error, "which index serves related documents can't be found out")

@@ -102,14 +102,14 @@ extension RunCommand: RuleCommand {
 
     /// - Throws: ``CommandError`` with 78 if the bot at `place` has no gateway or no rules.
     fileprivate func requireGatewayAndRules(_ environment: Environment, _ place: String) throws(CommandError) {
+        var missing: [String] = []
         if gateway.address == nil, environment["gateway"] == nil {
-            throw CommandError(
-                .badConfiguration, listing: ["\(place): the bot has no 'gateway'; write the URL of its keyspace"])
+            missing.append("\(place): the bot has no 'gateway'; write the URL of its keyspace")
         }
         if job.rules.isEmpty, environment["rules"] == nil {
-            throw CommandError(
-                .badConfiguration, listing: ["\(place): the bot has no 'rules'; write the path of a file or a folder"])
+            missing.append("\(place): the bot has no 'rules'; write the path of a file or a folder")
         }
+        guard missing.isEmpty else { throw CommandError(.badConfiguration, listing: missing) }
     }
 
     /// Refuses options and variables that would apply to all bots of a file, although they are of one.

@@ -16,10 +16,11 @@ struct RunPlan: Sendable {
     ///   - written: The configuration file.
     ///   - notifier: Tells systemd what the process does. Nil: no listener.
     ///   - former: The plan of this process so far, if this is a reload.
+    ///   - loaded: Rules that are not read again, by their paths.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: RunCommand, _ written: ConfigurationFile?, notifier: ServiceNotifier? = nil,
-        continuing former: ProcessPlan? = nil
+        continuing former: ProcessPlan? = nil, loaded: [[String]: RuleFileSet] = [:]
     ) throws {
         let variables = Environment()
         let file = former.map { written?.with(processSettings: $0.settings) } ?? written
@@ -30,7 +31,7 @@ struct RunPlan: Sendable {
             command, file.map { variables.with($0, bot: nil) } ?? variables, file, notifier, continuing: former)
         self.process = process
         // Bots with the same rules read them once.
-        var loaded: [[String]: RuleFileSet] = [:]
+        var loaded = loaded
         if let file {
             self.bots = try bots.map { bot in
                 try BotPlan(

@@ -36,6 +36,16 @@ struct ConfigurationFile: Sendable {
     ///
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 with all places where something is wrong.
     static func read(_ path: String) throws(CommandError) -> ConfigurationFile {
+        let (file, errors) = try examine(path)
+        guard let file, errors.isEmpty else { throw CommandError(.badConfiguration, listing: errors) }
+        return file
+    }
+
+    /// Reads a file as far as it is valid. Blocks.
+    ///
+    /// - Returns: Nil if nothing can be read, and all places where something is wrong.
+    /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it is not YAML or JSON.
+    static func examine(_ path: String) throws(CommandError) -> (file: ConfigurationFile?, errors: [String]) {
         let root: SourceNode
         do throws(RuleFilesError) {
             root = try SourceFile.read(
@@ -47,10 +57,7 @@ struct ConfigurationFile: Sendable {
         }
         var reading = ConfigurationReading(path: path)
         let file = reading.file(root)
-        guard let file, reading.errors.isEmpty else {
-            throw CommandError(.badConfiguration, listing: reading.errors.map(\.description))
-        }
-        return file
+        return (file, reading.errors.map(\.description))
     }
 
     /// Those of the whole process, by the names of keys.
@@ -116,8 +123,7 @@ private struct ConfigurationReading {
             report(setting.position, "each bot has '\(name)' of its own; move it to a bot of 'bots'")
         }
         let bots = bots(list.value, common)
-        guard errors.isEmpty else { return nil }
-        return ConfigurationFile(path: path, common: common, bots: bots)
+        return bots.isEmpty ? nil : ConfigurationFile(path: path, common: common, bots: bots)
     }
 
     private mutating func readVersion(_ members: [SourceNode.Member], _ root: SourceNode) {

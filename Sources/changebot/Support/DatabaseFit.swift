@@ -8,27 +8,31 @@ struct DatabaseFit {
     let info: DatabaseInfo
     let writes: [LocatedWrite]
 
-    /// One line each: the place, what is so, and after a semicolon the remedy.
-    var expiryWarnings: [String] {
+    /// Each with the remedy after a semicolon.
+    var expiryWarnings: [RuleWarning] {
         guard !gateway.dialect.expiresDocuments else { return [] }
         return writes.compactMap { write in
             guard case .expiry = write.kind else { return nil }
-            return "\(write.place): documents don't expire on \(gateway.dialect.name), so a run with this rule exits "
-                + "with 78; remove the action, or write a date with merge and delete what is due with an 'at:' rule"
+            return write.warning(
+                .noExpiry,
+                "documents don't expire on \(gateway.dialect.name), so a run with this rule exits with 78; remove the "
+                    + "action, or write a date with merge and delete what is due with an 'at:' rule")
         }
     }
 
     /// The same for ids without a partition. ``Gateway/databaseInfo()`` must have been asked before.
-    var idWarnings: [String] {
+    var idWarnings: [RuleWarning] {
         guard info.isPartitioned else { return [] }
         return writes.compactMap { write in
             switch write.kind {
-            case .expiry: return nil
-            case .id(let id): return gateway.refusal(of: DocumentID(id)).map { "\(write.place): \($0)" }
+            case .expiry, .keyspace: return nil
+            case .id(let id): return gateway.refusal(of: DocumentID(id)).flatMap { write.warning(.noPartition, $0) }
             case .computedID(let program):
                 guard !Self.mayNamePartition(program) else { return nil }
-                return "\(write.place): the database is partitioned, and the program of this id names no partition; "
-                    + "put the partition and ':' before what it gives"
+                return write.warning(
+                    .noPartition,
+                    "the database is partitioned, and the program of this id names no partition; put the partition and "
+                        + "':' before what it gives")
             }
         }
     }
@@ -37,16 +41,60 @@ struct DatabaseFit {
     func idFindings(hasRules: Bool) -> [Finding] {
         guard info.isPartitioned else { return [.ok("the database is not partitioned")] }
         guard hasRules else { return [.skipped("no valid rules given")] }
-        let warnings = idWarnings.map { Finding(.warning, message: $0) }
+        let warnings = idWarnings.map { Finding(.warning, message: $0.finding) }
         return warnings.isEmpty ? [.ok("the database is partitioned; no id of the rules lacks a partition")] : warnings
+    }
+
+    /// The check `keyspaces` of the doctor.
+    func keyspaceFindings(hasRules: Bool) async -> [Finding] {
+        guard hasRules else { return [.skipped("no valid rules given")] }
+        let names = Set(writes.compactMap { if case .keyspace(let name) = $0.kind { name } else { nil } })
+        guard !names.isEmpty else { return [.skipped("no rule puts documents into another keyspace")] }
+        do throws(GatewayError) {
+            let warnings = try await keyspaceWarnings()
+            guard warnings.isEmpty else { return warnings.map { Finding(.error, message: $0.finding) } }
+            return [
+                .ok("the gateway has the keyspaces that rules put documents into: \(ShortList.text(names.sorted()))")
+            ]
+        } catch {
+            return [Finding(.unknown, "it can't be found out which keyspaces the gateway has: \(error)")]
+        }
+    }
+
+    /// Those for keyspaces that this gateway does not have, or not for this user.
+    func keyspaceWarnings() async throws(GatewayError) -> [RuleWarning] {
+        var refusals: [String: String] = [:]
+        var warnings: [RuleWarning] = []
+        for write in writes {
+            guard case .keyspace(let name) = write.kind else { continue }
+            if refusals[name] == nil { refusals[name] = try await refusal(ofKeyspace: name) ?? "" }
+            guard let refusal = refusals[name], !refusal.isEmpty else { continue }
+            warnings += [
+                write.warning(
+                    .noKeyspace,
+                    "there is no keyspace '\(name)' for this user, so what it puts there becomes dead letters; create the "
+                        + "keyspace, or correct 'keyspace' (\(refusal))")
+            ].compactMap(\.self)
+        }
+        return warnings
+    }
+
+    /// Why documents can't be put there. Nil if they can.
+    private func refusal(ofKeyspace name: String) async throws(GatewayError) -> String? {
+        let keyspace: KeyspaceName
+        do throws(GatewayURLError) { keyspace = try KeyspaceName(name) } catch { return error.description }
+        do throws(GatewayError) {
+            var answer = try await gateway.sibling(keyspace).documents(limit: 1, includesDocuments: false)
+            while try await answer.next() != nil {}
+            return nil
+        } catch {
+            guard error.isAboutKeyspace || error.code == .notFound else { throw error }
+            return error.message
+        }
     }
 
     /// Whether the program has a colon, or begins with the id of a document, which has a partition.
     private static func mayNamePartition(_ program: String) -> Bool {
         program.contains(":") || program.contains("_id") || program.contains("$change.id")
     }
-}
-
-extension LocatedWrite {
-    fileprivate var place: String { "\(path):\(position.line):\(position.column): rule '\(rule)'" }
 }

@@ -31,13 +31,13 @@ struct RelatedIndex {
     func explanation(_ info: DatabaseInfo, of gateway: Gateway) -> String {
         let documents = info.documentCount.map { "all \(Quantity.count($0, "document"))" } ?? "all documents"
         switch standing {
-        case .used(let name): return "\(selector.place): uses the index \(name.map { "'\($0)'" } ?? "of ids")"
+        case .used(let name): return "uses the index \(name.map { "'\($0)'" } ?? "of ids")"
         case .impossible:
-            return "\(selector.place): no index can serve this selector, so each change reads \(documents); "
+            return "no index can serve this selector, so each change reads \(documents); "
                 + "say a field's value: type: task"
         case .missing:
             let fields = selector.indexFields.joined(separator: ", ")
-            return "\(selector.place): there is no index on \(fields), so each change reads \(documents); "
+            return "there is no index on \(fields), so each change reads \(documents); "
                 + "make it with rules check --make-indexes, or post \(request(info)) to \(gateway.url)/_index"
         }
     }
@@ -62,5 +62,6 @@ struct RelatedIndex {
 }
 
 extension LocatedSelector {
+    /// `PATH:LINE:COLUMN: rule 'NAME'`.
     var place: String { "\(path):\(position.line):\(position.column): rule '\(rule)'" }
 }

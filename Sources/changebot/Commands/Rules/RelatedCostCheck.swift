@@ -12,8 +12,8 @@ struct RelatedCostCheck {
 
     /// What the check has found.
     struct Result {
+        var warnings: [RuleWarning] = []
         /// One line each, with the place in the rule file.
-        var warnings: [String] = []
         var notes: [String] = []
     }
 
@@ -39,12 +39,13 @@ struct RelatedCostCheck {
             let index = try await contact.ask { try await RelatedIndex.find(selector, gateway) }
             let explanation = index.explanation(info, of: gateway)
             switch index.standing {
-            case .used: result.notes.append(explanation)
+            case .used: result.notes.append("\(selector.place): \(explanation)")
             case .missing where makesIndexes:
                 try await make(index, info)
                 result.notes.append(
                     "\(selector.place): made the index '\(index.name)'; CouchDB builds it at the next query")
-            case .impossible, .missing: result.warnings.append(explanation)
+            case .impossible, .missing:
+                result.warnings += [selector.warning(.noIndex, explanation)].compactMap(\.self)
             }
         }
         return result

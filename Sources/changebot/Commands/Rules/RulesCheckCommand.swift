@@ -14,7 +14,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
 
             With --gateway, it also says what the search for related documents costs this gateway: which index of a \
             CouchDB is missing, or how many documents a Sync Gateway reads. It warns of what this database can't take: \
-            'expire' on CouchDB, and ids without a partition in a partitioned database.
+            'expire' on CouchDB, ids without a partition in a partitioned database, and keyspaces that do not exist.
 
             Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
             too. With --quiet, only the reason of a failure is printed.
@@ -49,12 +49,12 @@ struct RulesCheckCommand: AsyncParsableCommand {
         if gateway.address != nil {
             let cost = try await cost(of: set, environment, isQuiet: isQuiet)
             if isStrict || !isQuiet {
-                for warning in cost.warnings { Console.warn(warning) }
+                for warning in cost.warnings { Console.warn(warning.description) }
             }
             if !isQuiet {
                 for note in cost.notes { Console.print(note) }
             }
-            warnings += cost.warnings
+            warnings += cost.warnings.map(\.description)
         }
         if !isQuiet {
             Console.print(
@@ -80,6 +80,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
             let info = try await contact.connect(to: gateway)
             let fit = DatabaseFit(gateway: gateway, info: info, writes: set.locatedWrites)
             result.warnings += fit.expiryWarnings + fit.idWarnings
+            result.warnings += try await contact.ask { try await fit.keyspaceWarnings() }
         }
         return result
     }
