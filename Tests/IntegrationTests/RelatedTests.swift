@@ -214,7 +214,7 @@ import Testing
             let letter = try #require(try deadLetters(bed, rules).first)
             #expect(letter.id == "l1" && letter.rule == "few")
             #expect(letter.reason.contains("than the limit of 3 allows"))
-            #expect(letter.reason.contains("write a higher 'limit'"))
+            #expect(letter.reason.contains("raise 'limit'"))
         }
     }
 

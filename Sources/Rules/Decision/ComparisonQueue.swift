@@ -56,9 +56,8 @@ struct ComparisonQueue {
     var isEmpty: Bool { waiting.isEmpty }
 
     /// - Returns: Whether there is anything to compare. If so, the run must start over afterwards.
-    mutating func add(_ decision: Decision, of run: Int) -> Bool {
-        guard decision.error == nil else { return false }
-        let new = decision.unknown.filter { requested[run]?.contains($0.comparison) != true }
+    mutating func add(_ attachments: [StoredAttachment], of run: Int) -> Bool {
+        let new = attachments.filter { requested[run]?.contains($0.comparison) != true }
         guard !new.isEmpty else { return false }
         requested[run, default: []].formUnion(new.map(\.comparison))
         waiting.append((run, new))

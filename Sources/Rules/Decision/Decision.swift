@@ -19,12 +19,10 @@ package struct Decision: Sendable {
     /// The document as the rules left it, with placeholders for the ``attachments``. As it arrived if there is an
     /// error.
     package internal(set) var document: JSONText
-    /// Whether the document must be written.
-    package internal(set) var isChanged = false
+    /// What becomes of the document.
+    var result = Result.unchanged
     /// The attachments that the rules added, by name. Excludes earlier ones.
     package internal(set) var attachments: [ExactString: Attachment] = [:]
-    /// Gateway attachments that may have the same content as one of the ``attachments``. If so, it need not be sent.
-    var unknown: [StoredAttachment] = []
     /// What to do before the document is written, in this order.
     package internal(set) var effects = Effects()
     /// The times of rules with `at:`, evaluated on the document as the rules left it, in the order of the rules.
@@ -37,31 +35,33 @@ package struct Decision: Sendable {
     /// What the document adds to totals, at most once for each rule with `aggregate`. Other rules with `aggregate`
     /// subtract what the document added before.
     package internal(set) var contributions: [Contribution] = []
-    /// Whether the document becomes a tombstone. In a mapping, whether the document is dropped.
-    package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.
     package internal(set) var isMapping = false
-    /// Why the decision failed. Nil if the decision is valid. If set, nothing of this decision may be written.
-    package internal(set) var error: DecisionError?
+    /// Whether the decision was made.
+    var status = Status.made
     /// The rules that failed and were skipped, each once, in the order of failure.
     package internal(set) var skipped: [Skip] = []
 
-    /// Whether the decision was deferred because the document's programs are slow and other documents need not wait for
-    /// them.
-    package internal(set) var isDeferred = false
+    enum Result { case unchanged, changed, deleted }
+
+    enum Status {
+        case made
+        case deferred
+        case failed(DecisionError)
+    }
 
     init(_ document: JSONText) { self.document = document }
 
     static func deferred(_ document: JSONText) -> Decision {
         var decision = Decision(document)
-        decision.isDeferred = true
+        decision.status = .deferred
         return decision
     }
 
     /// - Parameter reason: Why the document can't be decided now.
     static func undecided(_ document: JSONText, _ reason: String) -> Decision {
         var decision = Decision(document)
-        decision.error = DecisionError(rule: nil, reason: reason, isTemporary: true)
+        decision.status = .failed(DecisionError(rule: nil, reason: reason, isTemporary: true))
         return decision
     }
 
@@ -93,6 +93,23 @@ package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertibl
 
     /// `rule 'NAME': REASON`, or the reason alone.
     package var description: String { rule.map { "rule '\($0)': \(reason)" } ?? reason }
+}
+
+// MARK: - The result
+
+extension Decision {
+    /// Whether the document must be written.
+    package var isChanged: Bool { result != .unchanged }
+
+    /// Whether the document becomes a tombstone. In a mapping, whether the document is dropped.
+    package var isDeletion: Bool { result == .deleted }
+
+    /// Why the decision failed. Nil if the decision is valid. If set, nothing of this decision may be written.
+    package var error: DecisionError? { if case .failed(let error) = status { error } else { nil } }
+
+    /// Whether the decision was deferred because the document's programs are slow and other documents need not wait for
+    /// them.
+    package var isDeferred: Bool { if case .deferred = status { true } else { false } }
 }
 
 // MARK: - Kinds of effects

@@ -46,7 +46,7 @@ struct DecisionBatch {
         case .needs(let request): downloads.add(request, for: index, of: inputs[index].id)
         case .decided(let decision):
             // The document is decided again after the comparison.
-            if compares, comparisons.add(decision, of: index) { return }
+            if compares, decision.error == nil, comparisons.add(runs[index].uncomparedAttachments, of: index) { return }
             decisions[index] = decision
         }
     }

@@ -73,7 +73,8 @@ struct DecisionRun {
         draft.downloads[request] = answer
         attempt?.provide(answer, to: request)
         if case .later(let reason, let wait) = answer {
-            decision.error = DecisionError(rule: attempt?.rule.name, reason: "attach: \(reason)", wait: wait)
+            decision.status = .failed(
+                DecisionError(rule: attempt?.rule.name, reason: "attach: \(reason)", wait: wait))
         }
     }
 
@@ -124,7 +125,7 @@ struct DecisionRun {
             }
             return .decided(try finished())
         } catch {
-            decision.error = error
+            decision.status = .failed(error)
             return .decided(decision)
         }
     }
@@ -253,20 +254,23 @@ struct DecisionRun {
         findCandidates()
     }
 
+    /// Gateway attachments that may have the same content as one that the rules added. If so, it need not be sent.
+    var uncomparedAttachments: [StoredAttachment] {
+        draft.unknown.compactMap { name, stored in
+            draft.attachments[name]?.content === stored.content ? stored : nil
+        }
+    }
+
     private func finished() throws(DecisionError) -> Decision {
         var decision = decision
         decision.document = draft.document
         decision.attachments = draft.attachments
-        decision.unknown = draft.unknown.compactMap { name, stored in
-            draft.attachments[name]?.content === stored.content ? stored : nil
-        }
         decision.effects = draft.effects
         decision.contributions = draft.isDeleted ? [] : draft.contributions
-        decision.isDeletion = draft.isDeleted
         // The last pass evaluated the final document.
         decision.times = draft.isDeleted ? [] : pass.times.sorted { $0.key < $1.key }.map(\.value)
-        decision.isChanged =
-            draft.document !== input.document && draft.document.bytes != input.document.bytes
+        let isChanged = draft.document !== input.document && draft.document.bytes != input.document.bytes
+        decision.result = draft.isDeleted ? .deleted : isChanged ? .changed : .unchanged
         if decision.isMapping {
             if decision.fired.isEmpty { try decision.finishUnmatched(ruleSet.otherwise) }
             decision.dropLostAttachments()

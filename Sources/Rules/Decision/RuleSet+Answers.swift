@@ -22,7 +22,7 @@ extension RuleSet {
             let outputs = try await outputs(of: merge, answer, effect, origin, decision.document, input, now: now)
             try self.merge(outputs, merge, origin, into: &decision, of: input)
         } catch {
-            decision.error = error
+            decision.status = .failed(error)
         }
         return decision
     }
@@ -66,7 +66,7 @@ extension RuleSet {
             throw DecisionError(rule: name, reason: RuleAttempt.lengthReason("webhook: response"))
         }
         decision.document = draft.document
-        decision.isChanged = true
+        decision.result = .changed
         if !decision.answered.contains(origin.rule) { decision.answered.append(origin.rule) }
     }
 }
