@@ -17,8 +17,8 @@ package struct Mode: Sendable {
     var keepsCheckpoint = true
     /// Limits for rules that write the same documents over and over. Nil for runs that can't loop.
     var guards: EffectLimits?
-    /// Whether the run ends once everything that it has read and written is settled. Then it decides its own writes
-    /// itself, without waiting for the feed.
+    /// Whether the run ends once everything that it has read and written is settled. Then it decides what it wrote itself,
+    /// without waiting for the feed.
     var endsOnceSettled = false
     /// The scheduled time of the pass, in seconds since 1970. It distinguishes the events of this pass from those of
     /// earlier passes. Nil: the pass is not scheduled.
