@@ -13,7 +13,8 @@ extension Bot {
     func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
         let run = try await compose(info, watched, wasThere: wasThere)
         try await run.delivery.run(
-            from: source(of: run), duties: sharedWork == nil ? duties(of: run) : [], companions: companions(of: run))
+            from: source(of: run), backgroundTasks: sharedWork == nil ? backgroundTasks(of: run) : [],
+            companions: companions(of: run))
         if settings.isOneShot, !settings.delivery.isDryRun, let reset = try await watched.watch.resetAtEnd() {
             throw reset
         }
@@ -89,7 +90,7 @@ extension Bot {
         let noteAnswer = run.watched.watch.noteAnswer
         if let sharedWork {
             return LogSource(
-                sharedWork: sharedWork, duties: LeaderDuties(duties(of: run)), gateway: gateway,
+                sharedWork: sharedWork, backgroundTasks: LeaderTasks(backgroundTasks(of: run)), gateway: gateway,
                 channels: settings.feed.channels, start: run.start, confirmDatabase: confirmDatabase,
                 noteAnswer: noteAnswer)
         }
@@ -101,25 +102,26 @@ extension Bot {
     }
 
     /// What only one process of this bot does.
-    private func duties(of run: Run) -> [Duty.Maker] {
+    private func backgroundTasks(of run: Run) -> [BackgroundTask.Factory] {
         guard !settings.delivery.isDryRun else { return [] }
         let (delivery, ledger, logger) = (run.delivery, run.ledger, logger)
-        var duties: [Duty.Maker] = []
+        var backgroundTasks: [BackgroundTask.Factory] = []
         if let timers = delivery.timers {
-            duties.append { [rules = ruleSet.timedRules] in TimerDuty(timers, rules, delivery.settings, logger) }
+            backgroundTasks.append { [rules = ruleSet.timedRules] in TimerTask(timers, rules, delivery.settings, logger)
+            }
         }
         if let counts = run.counts {
             let list = ListSource(gateway: gateway, info: run.info)
-            duties.append { [ruleSet] in CountsDuty(counts, delivery, ruleSet, list) }
+            backgroundTasks.append { [ruleSet] in CountsTask(counts, delivery, ruleSet, list) }
         }
-        guard let runner = PassRunner(self) else { return duties }
+        guard let runner = PassRunner(self) else { return backgroundTasks }
         if !settings.schedules.isEmpty {
-            duties.append { [settings] in PassDuty(settings.schedules, runner.run, ledger, settings, logger) }
+            backgroundTasks.append { [settings] in PassTask(settings.schedules, runner.run, ledger, settings, logger) }
         }
         if !run.catchesUp.isEmpty {
-            duties.append { [ruleSet] in CatchUpDuty(run.catchesUp, runner, delivery, ruleSet) }
+            backgroundTasks.append { [ruleSet] in CatchUpTask(run.catchesUp, runner, delivery, ruleSet) }
         }
-        return duties
+        return backgroundTasks
     }
 
     /// What goes on beside the reading, until it is cancelled.

@@ -110,25 +110,27 @@ package struct Delivery: Sendable {
     ///
     /// - Parameters:
     ///   - source: Documents that it has enqueued before a graceful shutdown are finished.
-    ///   - duties: What this process does beside.
+    ///   - backgroundTasks: The background tasks of this process.
     ///   - companions: Tasks that run until the source and the background tasks have ended, or until a graceful
     ///     shutdown that the source does not notice itself. If one throws, the run ends with its error.
-    /// - Throws: What source and duties throw, `RunError`, ``StateError``, `CancellationError`. The checkpoint still
-    ///   covers all finished changes.
+    /// - Throws: Errors of the source and the background tasks, `RunError`, ``StateError``, `CancellationError`. The
+    ///   checkpoint still covers all finished changes.
     package func run(
-        from source: any WorkSource, duties: [Duty.Maker] = [], companions: [@Sendable () async throws -> Void] = []
+        from source: any WorkSource, backgroundTasks: [BackgroundTask.Factory] = [],
+        companions: [@Sendable () async throws -> Void] = []
     ) async throws {
         do {
             try await work {
                 guard !source.endsItself else {
                     return try await runWithCompanions(companions) { try await source.run(into: self) }
                 }
-                let shift = DutyShift(makers: duties, flow: flow, endsOnceSettled: mode.endsOnceSettled)
+                let runner = BackgroundTaskRunner(
+                    makers: backgroundTasks, flow: flow, endsOnceSettled: mode.endsOnceSettled)
                 let stoppable = companions.map { companion -> @Sendable () async throws -> Void in
                     { try await endWhenStopped(companion) }
                 }
                 try await runWithCompanions(stoppable) {
-                    try await shift.attend { try await readUntilStopped { try await source.run(into: self) } }
+                    try await runner.attend { try await readUntilStopped { try await source.run(into: self) } }
                 }
             }
         } catch {

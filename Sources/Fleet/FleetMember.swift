@@ -20,14 +20,14 @@ package final class FleetMember: Sendable {
 
     /// - Parameter log: Must know the same role: a reader gets no share of the partitions.
     package init(
-        log: any WorkLog, feed: any LeaderFeed, duty: (any LeaderDuty)? = nil, processor: any Processor,
+        log: any WorkLog, feed: any LeaderFeed, task: (any LeaderTask)? = nil, processor: any Processor,
         role: Role = .auto,
         settings: FleetSettings = FleetSettings(), environment: FleetEnvironment = FleetEnvironment()
     ) {
         (self.log, self.environment, self.role) = (log, environment, role)
         renewer = LeaseRenewer(log: log, settings: settings, environment: environment)
         leader = FleetLeader(
-            log: log, feed: feed, duty: duty, renewer: renewer, settings: settings, environment: environment)
+            log: log, feed: feed, task: task, renewer: renewer, settings: settings, environment: environment)
         worker = FleetWorker(
             log: log, processor: processor, renewer: renewer, settings: settings, environment: environment)
     }

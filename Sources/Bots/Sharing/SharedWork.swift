@@ -104,10 +104,10 @@ struct SharedWork: Sendable {
 
     /// Makes what works on the log, and counts as this process's member from now on.
     func makeMember(
-        _ feed: some LeaderFeed, _ duties: LeaderDuties, _ processor: some Processor
+        _ feed: some LeaderFeed, _ backgroundTasks: LeaderTasks, _ processor: some Processor
     ) -> FleetMember {
         let made = FleetMember(
-            log: log, feed: feed, duty: duties, processor: processor, role: sharing.role,
+            log: log, feed: feed, task: backgroundTasks, processor: processor, role: sharing.role,
             environment: FleetEnvironment { note in self.note(note) })
         member.withLock { $0 = made }
         return made

@@ -11,7 +11,7 @@ internal import ServiceLifecycle
 struct LogSource: WorkSource {
     let sharedWork: SharedWork
     /// What it does while it leads.
-    let duties: LeaderDuties
+    let backgroundTasks: LeaderTasks
     let gateway: Gateway
     /// Only these channels of a Sync Gateway. Nil: all that this user may see.
     let channels: [String]?
@@ -29,7 +29,8 @@ struct LogSource: WorkSource {
     /// - Throws: ``StateError``, `RunError`, `CancellationError`; what `confirmDatabase` throws.
     func run(into delivery: Delivery) async throws {
         let end = FeedEnd()
-        let member = sharedWork.makeMember(feed(for: delivery, end), duties, ChangeProcessor(delivery: delivery))
+        let member = sharedWork.makeMember(
+            feed(for: delivery, end), backgroundTasks, ChangeProcessor(delivery: delivery))
         defer { sharedWork.forgetMember() }
         await delivery.noteStanding(isCaughtUp: true)
         member.setBeforeLeaving {
@@ -46,7 +47,7 @@ struct LogSource: WorkSource {
                         member.stop()
                     }
                 }
-                group.addTask { try await duties.untilFailed() }
+                group.addTask { try await backgroundTasks.untilFailed() }
                 group.addTask { try await end.wait() }
                 defer { group.cancelAll() }
                 try await group.next()

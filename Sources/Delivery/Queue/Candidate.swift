@@ -45,7 +45,7 @@ package struct Candidate: Sendable {
     /// This candidate, enqueued by a background task.
     ///
     /// - Parameter whenSettled: Called each time it is postponed, and when it is over.
-    package func brought(_ whenSettled: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
+    package func observed(_ whenSettled: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
         var candidate = self
         candidate.receipts.add(whenSettled)
         return candidate

@@ -7,16 +7,16 @@ internal import Locking
 package struct FleetLeader: Sendable {
     private let log: any WorkLog
     private let feed: any LeaderFeed
-    private let duty: (any LeaderDuty)?
+    private let task: (any LeaderTask)?
     private let renewer: LeaseRenewer
     private let settings: FleetSettings
     private let environment: FleetEnvironment
 
     package init(
-        log: any WorkLog, feed: any LeaderFeed, duty: (any LeaderDuty)? = nil, renewer: LeaseRenewer,
+        log: any WorkLog, feed: any LeaderFeed, task: (any LeaderTask)? = nil, renewer: LeaseRenewer,
         settings: FleetSettings, environment: FleetEnvironment
     ) {
-        (self.log, self.feed, self.duty, self.renewer) = (log, feed, duty, renewer)
+        (self.log, self.feed, self.task, self.renewer) = (log, feed, task, renewer)
         (self.settings, self.environment) = (settings, environment)
     }
 
@@ -48,12 +48,12 @@ package struct FleetLeader: Sendable {
         environment.note(.gained(.feed, takeovers: 0))
         defer { renewer.drop(tenure) }
         let open = LeaderTerm(term, tenure, log, settings, environment)
-        guard let duty else { return try await read(open) }
+        guard let task else { return try await read(open) }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.read(open) }
                 group.addTask {
-                    try await duty.work(open)
+                    try await task.work(open)
                     // The background work is done; the feed continues.
                     try await Signal().wait()
                 }

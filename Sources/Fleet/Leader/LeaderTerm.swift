@@ -1,7 +1,7 @@
 internal import Locking
 
 /// Work besides reading the feed that only the leader may do.
-package protocol LeaderDuty: Sendable {
+package protocol LeaderTask: Sendable {
     /// Works until this member no longer leads. Then it is cancelled, and must end soon.
     ///
     /// - Throws: ``WorkLogError`` from ``LeaderTerm``: the term ends, and a new one begins. Otherwise only
@@ -9,7 +9,7 @@ package protocol LeaderDuty: Sendable {
     func work(_ term: LeaderTerm) async throws
 }
 
-/// One term of a leader: the end of the log, where the feed and a ``LeaderDuty`` append one after the other.
+/// One term of a leader: the end of the log, where the feed and a ``LeaderTask`` append one after the other.
 package final class LeaderTerm: Sendable {
     package let tenure: Tenure
     private let log: any WorkLog

@@ -16,22 +16,24 @@ import Testing
     }
 
     /// Goes on after the feed has ended, until the run is cancelled, or the companion was cancelled before.
-    private struct LongDuty: Duty {
+    private struct LongTask: BackgroundTask {
         let woken = Signal()
         let isAtWork: Monitor<Bool>
         let isCompanionCancelled: Monitor<Bool>
 
-        mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
-            guard case .settled = occasion else { return DutyLook() }
+        mutating func runOnce(_ phase: BackgroundTaskPhase, _ enqueuer: any CandidateEnqueuer) async throws
+            -> BackgroundTaskResult
+        {
+            guard case .settled = phase else { return BackgroundTaskResult() }
             isAtWork.with { $0 = true }
             await isCompanionCancelled.wait(until: \.self)
-            return DutyLook()
+            return BackgroundTaskResult()
         }
     }
 
     private struct DatabaseGone: Error {}
 
-    @Test(.timeLimit(.minutes(1))) func companionGoesOnUntilTheDutiesHaveEnded() async throws {
+    @Test(.timeLimit(.minutes(1))) func companionContinuesUntilTheTasksHaveEnded() async throws {
         let rules = try ruleSet("version: 1\nrules: [{name: none, when: {type: none}, then: []}]")
         try await LedgerTestBed.withLedger { _, ledger in
             let delivery = try await Delivery(
@@ -41,7 +43,7 @@ import Testing
             await #expect(throws: DatabaseGone.self) {
                 try await delivery.run(
                     from: EmptySource(),
-                    duties: [{ LongDuty(isAtWork: isAtWork, isCompanionCancelled: isCompanionCancelled) }],
+                    backgroundTasks: [{ LongTask(isAtWork: isAtWork, isCompanionCancelled: isCompanionCancelled) }],
                     companions: [
                         {
                             await isAtWork.wait(until: \.self)

@@ -44,7 +44,7 @@ final class SimulatedMember: @unchecked Sendable {
         let feed = SimulatedFeed(gateway: world.gateway, route: gatewayRoute, clock: clock, oracle: world.oracle)
         let member = FleetMember(
             log: world.wrap(log, world.engine), feed: feed,
-            duty: SimulatedDuty(
+            task: SimulatedTask(
                 member: self, gateway: world.gateway, oracle: world.oracle, scheduler: world.scheduler, world: world),
             processor: processor, settings: world.settings, environment: environment)
         self.member = member

@@ -1,12 +1,12 @@
 internal import GatewayClient
 internal import Locking
 
-/// Brings documents to the queue of this process.
-final class QueueBringer: Bringer {
+/// Enqueues documents in the queue of this process.
+final class QueueEnqueuer: CandidateEnqueuer {
     private struct State {
-        /// What was brought and is not settled, and how often.
+        /// What was enqueued and is not settled, and how often.
         var underWay: [DocumentID: Int] = [:]
-        /// Those of them that were put off: they keep no others from being decided.
+        /// Those of them that were postponed: they do not occupy a place.
         var waiting: Set<DocumentID> = []
     }
 
@@ -16,8 +16,8 @@ final class QueueBringer: Bringer {
     private let state = Monitor(State())
 
     /// - Parameters:
-    ///   - woken: Raised when documents are settled or put off, so that there is room for others.
-    ///   - documentsAtOnce: Then it brings none that is under way. Nil: any number.
+    ///   - woken: Raised when documents are settled or postponed, so that there is room for others.
+    ///   - documentsAtOnce: The most documents under way; none is enqueued twice. Nil: any number.
     init(_ flow: CandidateFlow, woken: Signal, documentsAtOnce: Int?) {
         (self.flow, self.woken, self.documentsAtOnce) = (flow, woken, documentsAtOnce)
     }
@@ -34,19 +34,19 @@ final class QueueBringer: Bringer {
         return state.quietly { documentsAtOnce - ($0.underWay.count - $0.waiting.count) }
     }
 
-    func bring(_ candidates: [Candidate]) async throws -> Int {
-        var brought = candidates
+    func enqueue(_ candidates: [Candidate]) async throws -> Int {
+        var enqueued = candidates
         if documentsAtOnce != nil {
             let underWay = state.quietly(\.underWay)
-            brought = Array(candidates.filter { underWay[$0.id] == nil }.prefix(max(freeDocuments, 0)))
+            enqueued = Array(candidates.filter { underWay[$0.id] == nil }.prefix(max(freeDocuments, 0)))
         }
-        state.quietly { state in for candidate in brought { state.underWay[candidate.id, default: 0] += 1 } }
+        state.quietly { state in for candidate in enqueued { state.underWay[candidate.id, default: 0] += 1 } }
         await flow.submit(
-            brought.map { candidate in
-                candidate.brought { [weak self, id = candidate.id] in self?.note($0, id) }
+            enqueued.map { candidate in
+                candidate.observed { [weak self, id = candidate.id] in self?.note($0, id) }
             })
         try await flow.budget.room()
-        return brought.count
+        return enqueued.count
     }
 
     func untilSettled() async throws -> Bool {

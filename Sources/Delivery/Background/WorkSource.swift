@@ -1,9 +1,9 @@
-/// Brings the work of a run.
+/// The source of a run's work.
 package protocol WorkSource: Sendable {
     /// Whether it notices a graceful shutdown itself. Otherwise it is cancelled then.
     var endsItself: Bool { get }
 
-    /// Brings all that there is, or until a graceful shutdown. Returns once there is no more.
+    /// Enqueues all work, until there is no more or until a graceful shutdown.
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func run(into delivery: Delivery) async throws

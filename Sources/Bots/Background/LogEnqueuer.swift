@@ -4,21 +4,21 @@ internal import GatewayClient
 internal import Locking
 
 /// Enqueues documents for the owner of their partition, through the log.
-final class LogBringer: Bringer {
+final class LogEnqueuer: CandidateEnqueuer {
     private static let interval: Duration = .milliseconds(250)
 
     private let term: LeaderTerm
     /// The place in the log of the last document.
     private let end = Locked<Int64>(0)
 
-    /// Until the term ends.
+    /// Valid until the term ends.
     init(_ term: LeaderTerm) { self.term = term }
 
     let isDurable = true
 
     func room() async throws -> Bool { try await term.hasRoom() }
 
-    func bring(_ candidates: [Candidate]) async throws -> Int {
+    func enqueue(_ candidates: [Candidate]) async throws -> Int {
         let times = Set(candidates.filter(\.reason.isTimer).map { DocumentKey($0.id.text) })
         let counted = Set(candidates.filter { !$0.reason.isTimer }.map { DocumentKey($0.id.text) })
         let entries = times.sorted().map { FeedEntry(.due, $0) } + counted.sorted().map { FeedEntry(.uncounted, $0) }

@@ -8,22 +8,22 @@ import Testing
 @testable import Bots
 @testable import Delivery
 
-@Suite struct PassDutyTests {
+@Suite struct PassTaskTests {
     /// Takes nothing: a pass has a delivery of its own.
-    private struct NoBringer: Bringer {
+    private struct NoEnqueuer: CandidateEnqueuer {
         let isDurable = false
 
         func room() async throws -> Bool { true }
-        func bring(_ candidates: [Candidate]) async throws -> Int { 0 }
+        func enqueue(_ candidates: [Candidate]) async throws -> Int { 0 }
         func untilSettled() async throws -> Bool { true }
     }
 
     private struct Look: Service {
-        let duty: PassDuty
+        let task: PassTask
 
         func run() async throws {
-            var duty = duty
-            _ = try await duty.look(.besideFeed, NoBringer())
+            var task = task
+            _ = try await task.runOnce(.readingFeed, NoEnqueuer())
         }
     }
 
@@ -35,14 +35,14 @@ import Testing
             var settings = BotSettings()
             settings.delivery.now = { 10 * 86_400 }
             let passes = Monitor<[String]>([])
-            let duty = PassDuty(
+            let task = PassTask(
                 schedules,
                 { pass in
                     passes.with { $0.append(pass.rules.joined()) }
                     try? await gracefulShutdown()
                     return false
                 }, ledger, settings, Logger(label: "passes"))
-            let group = ServiceGroup(services: [Look(duty: duty)], logger: Logger(label: "passes"))
+            let group = ServiceGroup(services: [Look(task: task)], logger: Logger(label: "passes"))
             async let ended: Void? = try? group.run()
             await passes.wait { !$0.isEmpty }
             await group.triggerGracefulShutdown()

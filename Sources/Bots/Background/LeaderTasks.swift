@@ -4,18 +4,18 @@ internal import DocumentFlow
 internal import Fleet
 internal import Locking
 
-/// The duties of several members that share the work. The leader works on them.
-final class LeaderDuties: LeaderDuty {
-    /// How often they look for what other members have noted, and after how long they go on after an error.
+/// The background tasks of members that share the work. The leader runs them.
+final class LeaderTasks: LeaderTask {
+    /// How often they check for work that other members have recorded, and the pause after an error.
     private static let interval: Duration = .seconds(1)
 
-    private let makers: [Duty.Maker]
+    private let makers: [BackgroundTask.Factory]
     private let failure = Monitor<(any Error)?>(nil)
 
-    /// None is under way before this member leads.
-    init(_ makers: [Duty.Maker]) { self.makers = makers }
+    /// They start when this member leads.
+    init(_ makers: [BackgroundTask.Factory]) { self.makers = makers }
 
-    /// Returns never, unless something has gone wrong that no retry can mend.
+    /// Waits until a task fails with an error that no retry can fix. Never returns normally.
     ///
     /// - Throws: That, or `CancellationError`.
     func untilFailed() async throws {
@@ -32,12 +32,12 @@ final class LeaderDuties: LeaderDuty {
         }
     }
 
-    /// Begins again after errors of the engine. The caller cancels this when the tenure ends.
-    private func work(_ term: LeaderTerm, _ make: Duty.Maker) async throws {
+    /// Runs a task, and restarts it after errors of the engine. The caller cancels this when the tenure ends.
+    private func work(_ term: LeaderTerm, _ make: BackgroundTask.Factory) async throws {
         while true {
             do {
-                var duty = make()
-                return try await duty.work(LogBringer(term), every: Self.interval, until: Monitor(false))
+                var task = make()
+                return try await task.work(LogEnqueuer(term), every: Self.interval, until: Monitor(false))
             } catch let error as WorkLogError {
                 guard case .unavailable = error else { throw error }
             } catch let error as StateError {

@@ -1,7 +1,7 @@
 import Fleet
 
 /// A leader's background work: requests rechecks of documents that have not changed.
-struct SimulatedDuty: LeaderDuty {
+struct SimulatedTask: LeaderTask {
     let member: SimulatedMember
     let gateway: SimulatedGateway
     let oracle: Oracle

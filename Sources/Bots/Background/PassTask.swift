@@ -7,11 +7,11 @@ internal import Logging
 internal import Rules
 internal import ServiceLifecycle
 
-/// Applies rules of files with `every` to all documents at their times, one pass at a time. A run that ends makes up for
-/// those that were missed.
+/// Applies rules of files with `every` to all documents at their times, one pass at a time. A run with an end makes up
+/// for missed passes.
 ///
-/// A pass that was killed is begun again.
-struct PassDuty: Duty {
+/// A killed pass is started again.
+struct PassTask: BackgroundTask {
     let schedules: [ScheduledRules]
     /// ``PassRunner/run(_:)``.
     let runPass: @Sendable (PassRunner.Pass) async throws -> Bool
@@ -34,8 +34,10 @@ struct PassDuty: Duty {
         isOneShot = settings.isOneShot
     }
 
-    mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
-        guard occasion == .besideFeed else { return DutyLook() }
+    mutating func runOnce(_ phase: BackgroundTaskPhase, _ enqueuer: any CandidateEnqueuer) async throws
+        -> BackgroundTaskResult
+    {
+        guard phase == .readingFeed else { return BackgroundTaskResult() }
         var times: PassTimes
         if let known = self.times { times = known } else { times = try await begin() }
         defer { self.times = times }
@@ -43,10 +45,10 @@ struct PassDuty: Duty {
             let now = now()
             switch times.next(now: now) {
             case .begin(let index):
-                guard try await run(index, at: now, &times) else { return DutyLook() }
+                guard try await run(index, at: now, &times) else { return BackgroundTaskResult() }
             case .wait(let due):
                 let wait = due.map { min(.seconds($0 - now), longestSleep) } ?? longestSleep
-                return DutyLook(next: .now + wait)
+                return BackgroundTaskResult(next: .now + wait)
             }
         }
     }
@@ -76,10 +78,10 @@ struct PassDuty: Duty {
     }
 }
 
-/// Applies new and changed rules to all documents once, beside the feed.
+/// Applies new and changed rules to all documents once, while the run reads the feed.
 ///
-/// Killed in between, the next run begins it again, because the state still knows the rules as they were.
-struct CatchUpDuty: Duty {
+/// If the process is killed before the end, the next run starts it again, because the state still has the old rules.
+struct CatchUpTask: BackgroundTask {
     let changed: [String]
     let runner: PassRunner
     let delivery: Delivery
@@ -92,12 +94,14 @@ struct CatchUpDuty: Duty {
         (self.changed, self.runner, self.delivery, self.ruleSet) = (changed, runner, delivery, ruleSet)
     }
 
-    mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
-        guard occasion == .besideFeed, !isDone else { return DutyLook() }
+    mutating func runOnce(_ phase: BackgroundTaskPhase, _ enqueuer: any CandidateEnqueuer) async throws
+        -> BackgroundTaskResult
+    {
+        guard phase == .readingFeed, !isDone else { return BackgroundTaskResult() }
         isDone = true
         if try await runner.run(.changed(changed, delivery.timers)) {
             try await delivery.ledger.note(rules: ruleSet.fingerprints, missed: [])
         }
-        return DutyLook()
+        return BackgroundTaskResult()
     }
 }

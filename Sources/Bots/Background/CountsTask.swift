@@ -8,23 +8,24 @@ internal import LosslessJSON
 internal import Rules
 internal import ServiceLifecycle
 
-/// Keeps the counts of rules with `aggregate`: has documents counted that must be counted again, counts all documents for
-/// new and changed rules, and writes the totals.
-struct CountsDuty: Duty {
+/// Keeps the counts of rules with `aggregate`: recounts documents, counts all documents for new and changed rules, and
+/// writes the totals.
+struct CountsTask: BackgroundTask {
     let counts: Counts
     let delivery: Delivery
     let ruleSet: RuleSet
     /// All documents.
     let list: ListSource
 
-    /// When all members know which rules are counted.
+    /// After this time all members know which rules are counted.
     private static let timeToLearn = Counts.othersInterval * 3
-    /// A member with other rules asks again for each document: so those of a short time ago are not brought at once.
+    /// A member with other rules requests each document again, so recently enqueued documents are not enqueued again at
+    /// once.
     private static let recountInterval: Duration = .seconds(5)
 
-    /// When documents to be counted again were last brought to a log.
-    private var broughtAt: ContinuousClock.Instant?
-    /// The number of the last one that was brought to the queue.
+    /// When documents were last enqueued in a log for a recount.
+    private var enqueuedAt: ContinuousClock.Instant?
+    /// The number of the last recount that was enqueued in the queue.
     private var lastRecount = 0
 
     init(_ counts: Counts, _ delivery: Delivery, _ ruleSet: RuleSet, _ list: ListSource) {
@@ -35,86 +36,88 @@ struct CountsDuty: Duty {
 
     private var ledger: Ledger { delivery.ledger }
 
-    mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
-        var look = DutyLook()
-        if occasion != .stopping {
+    mutating func runOnce(_ phase: BackgroundTaskPhase, _ enqueuer: any CandidateEnqueuer) async throws
+        -> BackgroundTaskResult
+    {
+        var look = BackgroundTaskResult()
+        if phase != .stopping {
             let incomplete = try await counts.look()
-            guard !counts.isIdle else { return DutyLook(rest: Self.recountInterval) }
-            look.hasBrought = try await bringRecounts(bringer)
+            guard !counts.isIdle else { return BackgroundTaskResult(rest: Self.recountInterval) }
+            look.hasEnqueued = try await enqueueRecounts(enqueuer)
             if !incomplete.isEmpty {
-                // Others may have to learn of the rules.
-                if bringer.isDurable { try await Task.sleep(for: Self.timeToLearn) }
+                // Other members may not know the rules yet.
+                if enqueuer.isDurable { try await Task.sleep(for: Self.timeToLearn) }
                 try await cancelWhenGracefulShutdown { [self] in
-                    var duty = self
-                    try await duty.countAll(incomplete, bringer)
+                    var task = self
+                    try await task.countAll(incomplete, enqueuer)
                 }
-                look.hasBrought = true
+                look.hasEnqueued = true
             }
         }
         guard counts.isComplete else { return look }
-        var writer = delivery.makeTotalsWriter(counts, isBesideFeed: occasion == .besideFeed)
+        var writer = delivery.makeTotalsWriter(counts, isBesideFeed: phase == .readingFeed)
         let totals = try await writer.writeAll()
-        if totals.hasQueued { look.hasBrought = true }
+        if totals.hasQueued { look.hasEnqueued = true }
         look.next = totals.due
         look.rest = await delivery.totalsInterval
         return look
     }
 
-    /// Brings the documents that must be counted again.
+    /// Enqueues the documents that must be counted again.
     ///
     /// - Returns: Whether there are any.
-    private mutating func bringRecounts(_ bringer: any Bringer) async throws -> Bool {
+    private mutating func enqueueRecounts(_ enqueuer: any CandidateEnqueuer) async throws -> Bool {
         let newest = try await ledger.newestRecount()
         guard newest > lastRecount else { return false }
-        if bringer.isDurable, let broughtAt, broughtAt.duration(to: .now) < Self.recountInterval { return true }
-        broughtAt = .now
+        if enqueuer.isDurable, let enqueuedAt, enqueuedAt.duration(to: .now) < Self.recountInterval { return true }
+        enqueuedAt = .now
         var last = lastRecount
-        // Not those that come meanwhile.
-        while last < newest, try await bringer.room() {
+        // Without recounts that are added meanwhile.
+        while last < newest, try await enqueuer.room() {
             let next = try await ledger.recounts(after: last, limit: Counts.recountLimit)
             guard let end = next.last else { break }
-            _ = try await bringer.bring(
+            _ = try await enqueuer.enqueue(
                 next.map { number, id in Candidate(unread: id, reason: Reason(countsOnly: true, recount: number)) })
-            // From here on, a log has them. Otherwise they are done once they are counted.
-            if bringer.isDurable { try await ledger.dropRecounts(next) }
+            // From here on, a log has them. Without a log, they are settled once they are counted.
+            if enqueuer.isDurable { try await ledger.dropRecounts(next) }
             last = end.number
         }
-        if !bringer.isDurable { lastRecount = last }
+        if !enqueuer.isDurable { lastRecount = last }
         return true
     }
 
     // MARK: - New and changed rules
 
-    /// Brings all documents that may add anything, and waits until they are counted. Killed before, the next run begins
-    /// again. What changes meanwhile is brought by the feed.
-    private mutating func countAll(_ rules: [Int], _ bringer: any Bringer) async throws {
-        // A rule that came meanwhile is not among them.
+    /// Enqueues all documents that may contribute, and waits until they are counted. If the process is killed before,
+    /// the next run starts again. Later changes come from the feed.
+    private mutating func countAll(_ rules: [Int], _ enqueuer: any CandidateEnqueuer) async throws {
+        // A rule that was added meanwhile is not included.
         guard counts.incomplete == rules else { return }
         let names: Logger.Metadata = [LogKey.rules: "\(counts.incompleteNames)"]
         delivery.logger.notice("counting all documents for new and changed rules", metadata: names)
         try await counts.restart(rules)
-        try await bringAll(bringer)
-        // Members with other rules ask again for what they could not count: before they pass it.
+        try await enqueueAll(enqueuer)
+        // Members with other rules request recounts of documents that they could not count, before they answer these.
         var isCounted = false
         while !isCounted {
             // Rules that no member has any more are not counted.
             _ = try await counts.look()
-            let isSettled = try await bringer.untilSettled()
-            isCounted = try await !bringRecounts(bringer) && isSettled
+            let isSettled = try await enqueuer.untilSettled()
+            isCounted = try await !enqueueRecounts(enqueuer) && isSettled
         }
-        // Another rule may have come meanwhile.
+        // Another rule may have been added meanwhile.
         guard try await counts.look() == rules else { return }
         try await counts.complete()
         delivery.logger.notice("counted all documents for new and changed rules", metadata: names)
     }
 
-    private func bringAll(_ bringer: any Bringer) async throws {
+    private func enqueueAll(_ enqueuer: any CandidateEnqueuer) async throws {
         let intake = delivery.makeIntake(decider: ruleSet.onlyAggregates().makeDecider())
         let take = { [counts] (documents: [CountedDocument]) in
             let candidates = try await intake.toBeCounted(documents, counts)
             guard !candidates.isEmpty else { return }
-            while try await !bringer.room() {}
-            _ = try await bringer.bring(candidates)
+            while try await !enqueuer.room() {}
+            _ = try await enqueuer.enqueue(candidates)
         }
         try await list.read(delivery) { batch in
             try await take(
@@ -131,10 +134,10 @@ struct CountsDuty: Duty {
 typealias CountedDocument = (id: DocumentID, document: JSONValue)
 
 extension Intake {
-    /// Of documents of a pass that counts them, those that may add anything. Notes those that hold totals.
+    /// The documents of a counting pass that may contribute. Notes those that hold totals.
     ///
-    /// Each is read again before it is counted: the feed may have brought a newer content meanwhile, and no older one
-    /// may come after that.
+    /// Each is read again before it is counted, because the feed may have returned newer content meanwhile, which older
+    /// content must not replace.
     func toBeCounted(
         _ documents: [CountedDocument], _ counts: Counts
     ) async throws(StateError) -> [Candidate] {

@@ -1,0 +1,59 @@
+internal import DocumentFlow
+internal import Locking
+internal import ServiceLifecycle
+
+/// Runs the background tasks of a process that reads the feed itself.
+struct BackgroundTaskRunner: Sendable {
+    let makers: [BackgroundTask.Factory]
+    let flow: CandidateFlow
+    /// Whether the run finishes the remaining work at its end.
+    let endsOnceSettled: Bool
+
+    /// Reads, with the background tasks, each in its own task. Then finishes the remaining work.
+    ///
+    /// - Throws: Errors of `read` and of the background tasks.
+    func attend(whileReading read: @escaping @Sendable () async throws -> Void) async throws {
+        guard !makers.isEmpty else { return try await read() }
+        let isOver = Monitor(false)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await read()
+                isOver.with { $0 = true }
+            }
+            for make in makers {
+                group.addTask {
+                    var task = make()
+                    try await task.work(enqueuer(for: task), until: isOver)
+                }
+            }
+            // The first error ends all of them.
+            while try await group.next() != nil {}
+        }
+        do { try await workOff() } catch is RunIsStopping {
+        } catch is CancellationError where !Task.isCancelled {
+            // A graceful shutdown: the next run continues the work.
+        }
+    }
+
+    /// In a run with an end, executes the tasks until none has work left; in a stopped run, once.
+    private func workOff() async throws {
+        var backgroundTasks = makers.map { $0() }
+        let enqueuers = backgroundTasks.map(enqueuer)
+        var isSettled = false
+        while !isSettled {
+            guard await flow.queue.untilIdle() else { return }
+            isSettled = true
+            // A stopping run gives up documents that must wait, and would give them up again if they were enqueued
+            // again.
+            let goesOn = endsOnceSettled && !Task.isShuttingDownGracefully
+            for index in backgroundTasks.indices {
+                let look = try await backgroundTasks[index].runOnce(goesOn ? .settled : .stopping, enqueuers[index])
+                if goesOn, look.hasEnqueued { isSettled = false }
+            }
+        }
+    }
+
+    private func enqueuer(for task: any BackgroundTask) -> QueueEnqueuer {
+        QueueEnqueuer(flow, woken: task.woken, documentsAtOnce: task.documentsAtOnce)
+    }
+}
