@@ -1,5 +1,6 @@
 import Foundation
 import GatewayClient
+import LosslessJSON
 import TestKit
 import Testing
 
