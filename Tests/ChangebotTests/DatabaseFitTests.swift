@@ -117,7 +117,7 @@ import Testing
             let file = bed.folder + "/r.yaml"
             let result = try await Program.run(["rules", "check", file, "--gateway", bed.url])
             #expect(
-                result.errors.contains("r.yaml:7:57: warning: rule 'copy': there is no keyspace 'nope' for this user"),
+                result.errors.contains("r.yaml:6:56: warning: rule 'copy': there is no keyspace 'nope' for this user"),
                 "\(result.errors)")
             #expect(result.errors.contains("[no-keyspace]\n"))
             let writes = try #require(RulesCheck([file]).writes)

@@ -117,8 +117,8 @@ import Testing
         try await Self.administer(server, "CREATE ROLE \(user) LOGIN")
         let found = try await Self.doctor(server.url(), ["--fleet", server.uniqueName("poor")], user: user)
         Self.expect(
-            found.findings.first, "error", "may not create the schema", remedy: "GRANT CREATE ON DATABASE \"postgres\" TO"
-        )
+            found.findings.first, "error", "may not create the schema",
+            remedy: "GRANT CREATE ON DATABASE \"postgres\" TO")
     }
 
     /// Whoever made the tables may keep the rights to make more.

@@ -78,9 +78,9 @@ import Testing
         for type in ["a", "b", "c"] {
             errors.append(try await set.decided(#"{"type":"\#(type)","x":1}"#).error?.description)
         }
-        #expect(errors[0]?.hasSuffix("merge: the program fails: no (r.yaml:7:27)") == true, "\(errors)")
-        #expect(errors[1]?.hasSuffix("the program gives 3 (r.yaml:12:22)") == true, "\(errors)")
-        #expect(errors[2]?.hasSuffix("the program fails: x (r.yaml:17:27)") == true, "\(errors)")
+        #expect(errors[0]?.hasSuffix("merge: the program fails: no (rules.yaml:7:27)") == true, "\(errors)")
+        #expect(errors[1]?.hasSuffix("the program gives 3 (rules.yaml:12:22)") == true, "\(errors)")
+        #expect(errors[2]?.hasSuffix("the program fails: x (rules.yaml:17:27)") == true, "\(errors)")
     }
 
     private static let failing = [

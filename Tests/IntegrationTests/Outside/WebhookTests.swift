@@ -211,7 +211,9 @@ import Testing
                 }
                 await receiver.wait(for: 50)
             }
-            #expect(counters.webhooks.accepted == 50)
+            // Answers that came as the bot stopped count in the next run.
+            let rest = try await bed.runOnce(rules, configure: hasty)
+            #expect(counters.webhooks.accepted + rest.webhooks.accepted == 50)
             #expect(counters.deadLetters == 0)
             // While it was down, it was asked now and then, not for each event.
             #expect(receiver.requests.count < 150)
