@@ -13,7 +13,7 @@ package actor RunReport {
     private var contactRetries = 0
     /// Whether the run connects again, after a delivery has ended.
     private var isReconnecting = false
-    private var isStandingBy = false
+    private var isOnStandby = false
     private var isDrained = false
     private var fleet: FleetWatch?
     /// How many documents a full pass will read; nil if the gateway does not say.
@@ -27,7 +27,7 @@ package actor RunReport {
     /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
     func watch(_ delivery: Delivery, hasSequence: Bool = true) {
         self.delivery = delivery
-        (isReconnecting, isStandingBy) = (false, false)
+        (isReconnecting, isOnStandby) = (false, false)
         watch(delivery.progress, hasSequence: hasSequence)
     }
 
@@ -42,8 +42,8 @@ package actor RunReport {
     /// Another member of the fleet runs, or may; or this one is about to.
     ///
     /// - Parameter isDrained: It may not: it was asked to take no work.
-    func noteStandingBy(_ isStandingBy: Bool, isDrained: Bool = false) {
-        (self.isStandingBy, self.isDrained) = (isStandingBy, isDrained)
+    func noteStandby(_ isOnStandby: Bool, isDrained: Bool = false) {
+        (self.isOnStandby, self.isDrained) = (isOnStandby, isDrained)
     }
 
     /// The run is one of a fleet. Nil: no more.
@@ -80,7 +80,7 @@ package actor RunReport {
     package func facts() async -> RunFacts {
         var facts = await delivery?.facts ?? RunFacts()
         if isReconnecting { facts.phase = .connecting }
-        if isStandingBy { facts.phase = isDrained ? .drained : .standingBy }
+        if isOnStandby { facts.phase = isDrained ? .drained : .onStandby }
         facts.counters.traffic.retries += contactRetries
         return facts
     }

@@ -235,7 +235,7 @@ package struct Delivery: Sendable {
     package var resolvesConflicts: Bool { context.conflicts != nil }
 
     /// Call this when a feed has been read to its end, and when it may have new changes again.
-    package func noteStanding(isCaughtUp: Bool) async {
+    package func noteCaughtUp(_ isCaughtUp: Bool) async {
         await progress.note(isCaughtUp ? .following : .catchingUp)
         await flow.queue.gather(!isCaughtUp)
     }
@@ -259,8 +259,8 @@ package struct Delivery: Sendable {
     }
 
     /// Notes which of these documents hold totals and were changed by another client.
-    package func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
-        try await context.state.counts?.noteHolders(among: documents)
+    package func markChangedTotals(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
+        try await context.state.counts?.markChangedTotals(among: documents)
     }
 
     /// Enqueues changes that are not from this run's feed. Returns once there is room for more.

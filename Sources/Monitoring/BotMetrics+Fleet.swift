@@ -17,7 +17,7 @@ extension BotMetrics {
         set(.fleetEngineUp, engineReport == nil ? 0 : 1)
         set(.fleetMembers, count(engineReport?.members.count))
         set(.fleetLeads, fleet.leads ? 1 : 0)
-        set(.fleetStandby, fleet.isStandingBy ? 1 : 0)
+        set(.fleetStandby, fleet.isOnStandby ? 1 : 0)
         set(.fleetDrained, fleet.isDrained ? 1 : 0)
         set(.fleetPartitions, count(engineReport?.ownBacklog.count))
         set(.fleetBacklog, count(engineReport?.backlog))

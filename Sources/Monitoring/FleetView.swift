@@ -56,7 +56,7 @@ package struct FleetView: Sendable {
     package let member: String
     /// Whether this process runs alone, or reads the feed for members that share the work.
     package var leads = false
-    package var isStandingBy = false
+    package var isOnStandby = false
     package var isDrained = false
     package var leaseLosses = 0
     package var fencedCommits = 0

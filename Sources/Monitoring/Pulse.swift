@@ -72,7 +72,7 @@ package final class Pulse: Sendable {
         let signs = signs.withLock { $0 }
         let last = max(signs.feed, signs.work)
         switch (facts.phase, isPending: facts.behindSince != nil) {
-        case (.standingBy, _), (.drained, _): return nil
+        case (.onStandby, _), (.drained, _): return nil
         case (.following, isPending: false):
             return Self.text(last, now, longestFeed, "its request for changes got no answer")
         case (.following, isPending: true):

@@ -43,7 +43,7 @@ package struct Readiness: Sendable {
         switch facts.phase {
         case .connecting: return "not connected yet"
         case .stopping: return "stopping"
-        case .standingBy, .drained: return nil
+        case .onStandby, .drained: return nil
         case .catchingUp, .following: break
         }
         let span = progressedAt.duration(to: now)

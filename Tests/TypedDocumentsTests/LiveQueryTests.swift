@@ -25,7 +25,7 @@ import Testing
             case .updated(let note): "=\(note.text)"
             case .removed(let id): "-\(id)"
             case .upToDate: "."
-            case .misfit(let error): "!\(error.keyPath)"
+            case .undecodable(let error): "!\(error.keyPath)"
             }
         }
     }

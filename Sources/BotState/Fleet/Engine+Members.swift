@@ -8,7 +8,7 @@ extension Engine {
     ///
     /// - Parameter isOver: Whether to end the drain instead.
     /// - Throws: ``StateError``.
-    package func drain(_ member: FleetStanding.Member, isOver: Bool = false) throws(StateError) {
+    package func drain(_ member: FleetSnapshot.Member, isOver: Bool = false) throws(StateError) {
         try ask { connection in
             _ = try connection.run(
                 "UPDATE member SET drained = $2::int = 1 WHERE owner = $1", [.text(member.owner), .int(isOver ? 0 : 1)])
@@ -21,7 +21,7 @@ extension Engine {
     ///
     /// - Parameter drains: Whether the member may not take leases again.
     /// - Throws: ``StateError``.
-    package func release(_ member: FleetStanding.Member, drains: Bool) throws(StateError) {
+    package func release(_ member: FleetSnapshot.Member, drains: Bool) throws(StateError) {
         try ask { connection in
             try connection.transaction { connection in
                 // Leases before members, in the same order as the members themselves.

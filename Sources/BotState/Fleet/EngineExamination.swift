@@ -15,7 +15,7 @@ package struct EngineExamination: Sendable {
     /// A message with the remedy after a semicolon; nil if a run can begin.
     package let problem: String?
     /// Nil: there is no such fleet yet.
-    package let standing: FleetStanding?
+    package let snapshot: FleetSnapshot?
     package let clock: Clock
 
     /// When the engine was asked and when it answered, and its own time, all in seconds since 1970.
@@ -27,7 +27,7 @@ package struct EngineExamination: Sendable {
 
     /// The problem and the remedy, if the fleet has another number of partitions than `wanted`; otherwise nil.
     package func otherPartitions(than wanted: Int) -> (text: String, remedy: String)? {
-        guard let there = standing?.shared?.parts.count, there != wanted else { return nil }
+        guard let there = snapshot?.shared?.parts.count, there != wanted else { return nil }
         return (WorkLogPartitions.other(wanted, there), WorkLogPartitions.remedy(there))
     }
 }
@@ -61,10 +61,10 @@ extension Engine {
                     return (facts, "\(StateError.engine(self, .reading, error))", false, clock)
                 }
             }
-            let standing = isThere ? try self.standing() : nil
+            let snapshot = isThere ? try self.snapshot() : nil
             return EngineExamination(
                 name: description, server: facts.first ?? "", forgets: facts.dropFirst().first == "off",
-                losesLastWrites: facts.dropFirst(2).first == "off", problem: problem, standing: standing, clock: clock)
+                losesLastWrites: facts.dropFirst(2).first == "off", problem: problem, snapshot: snapshot, clock: clock)
         } catch {
             throw .engine(self, .reading, error)
         }

@@ -7,11 +7,11 @@ package struct FleetFacts: Sendable {
     /// Without credentials.
     package let engine: String
     package let fleet: String
-    /// This process, as in ``FleetStanding/Member/id``.
+    /// This process, as in ``FleetSnapshot/Member/id``.
     package let member: String
     /// Whether it is the active member, or reads the feed for the members that share the work.
     package let leads: Bool
-    package let isStandingBy: Bool
+    package let isOnStandby: Bool
     package let isDrained: Bool
     /// How many leases of this process ended without being released.
     package let leaseLosses: Int
@@ -20,7 +20,7 @@ package struct FleetFacts: Sendable {
     /// How many times this process did not know whether a commit was stored.
     package let unknownCommits: Int
     /// The engine's answer. Nil: it was not asked, or did not answer.
-    package let standing: FleetStanding?
+    package let snapshot: FleetSnapshot?
 }
 
 /// Reads the status of a fleet from the engine, for observers of one of its members.
@@ -39,25 +39,25 @@ package final class FleetWatch: Sendable {
     }
 
     package func facts(asksEngine: Bool, _ phase: RunFacts.Phase) async -> FleetFacts {
-        let standing = asksEngine ? await standing() : nil
+        let snapshot = asksEngine ? await snapshot() : nil
         let counts = engine.tally.counts
         let isAtWork = [.catchingUp, .following, .stopping].contains(phase)
         return FleetFacts(
             engine: "\(engine.address)", fleet: engine.fleet, member: engine.memberID,
-            leads: isSharing ? engine.tally.readsFeed : isAtWork, isStandingBy: phase == .standingBy,
+            leads: isSharing ? engine.tally.readsFeed : isAtWork, isOnStandby: phase == .onStandby,
             isDrained: phase == .drained, leaseLosses: counts[.leaseLosses] ?? 0,
             fencedCommits: counts[.fencedCommits] ?? 0, unknownCommits: counts[.unknownCommits] ?? 0,
-            standing: standing)
+            snapshot: snapshot)
     }
 
-    private func standing() async -> FleetStanding? {
+    private func snapshot() async -> FleetSnapshot? {
         let began = ContinuousClock.now
         // If the engine was restarted while the connection was idle, only the first call finds it broken.
         while began.duration(to: .now) < Self.deadline / 2 {
             do {
                 return try await queue.perform { [engine] connection in
                     guard try EngineSchema.isThere(engine.schema, connection) else { return nil }
-                    return try FleetStanding(connection)
+                    return try FleetSnapshot(connection)
                 }
             } catch PostgresError.unavailable {
                 try? await Task.sleep(for: Self.deadline / 10)

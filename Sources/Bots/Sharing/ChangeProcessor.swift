@@ -30,7 +30,7 @@ struct ChangeProcessor: Processor {
         }
         do {
             let ofFeed = changes.filter { $0.entry.kind.isOfFeed }
-            try await delivery.noteHolders(
+            try await delivery.markChangedTotals(
                 among: ofFeed.map { (DocumentID($0.id.text), RevisionID($0.entry.revision)) })
             try await delivery.take(candidates)
             await open.wait(until: \.isEmpty)

@@ -12,7 +12,7 @@ struct GatewayFeed: LeaderFeed {
     /// Where a log without any change begins.
     let start: SequenceID
     /// Told that the feed was read to its end, and that it no longer is.
-    let noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void
+    let noteCaughtUp: @Sendable (_ isCaughtUp: Bool) async -> Void
     /// Records a sequence up to which all is answered.
     let save: @Sendable (SequenceID) async throws -> Void
     /// Called when a request has ended.
@@ -26,11 +26,11 @@ struct GatewayFeed: LeaderFeed {
 
     init(
         gateway: Gateway, channels: [String]?, start: SequenceID,
-        noteStanding: @escaping @Sendable (_ isCaughtUp: Bool) async -> Void,
+        noteCaughtUp: @escaping @Sendable (_ isCaughtUp: Bool) async -> Void,
         save: @escaping @Sendable (SequenceID) async throws -> Void
     ) {
         (self.gateway, self.channels, self.start) = (gateway, channels, start)
-        (self.noteStanding, self.save) = (noteStanding, save)
+        (self.noteCaughtUp, self.save) = (noteCaughtUp, save)
     }
 
     func changes(after sequence: String?, limit: Int) async throws -> FeedPart {
@@ -89,7 +89,7 @@ struct GatewayFeed: LeaderFeed {
             }
         }
         reached = answer.lastSequence ?? reached
-        await noteStanding(rows < limit)
+        await noteCaughtUp(rows < limit)
         return FeedPart(entries: entries, sequence: reached == since ? nil : reached?.description)
     }
 

@@ -66,12 +66,12 @@ final class Standby: Sendable {
         news.warnOfUnverifiedEngine()
         while true {
             do {
-                guard try await mustWait(&news) else { return await report.noteStandingBy(false) }
-                await report.noteStandingBy(true, isDrained: news.isDrained)
+                guard try await mustWait(&news) else { return await report.noteStandby(false) }
+                await report.noteStandby(true, isDrained: news.isDrained)
                 try await Task.sleep(for: interval)
             } catch let error as StateError {
                 guard await canRetry(after: error) else { throw error }
-                await report.noteStandingBy(true, isDrained: news.isDrained)
+                await report.noteStandby(true, isDrained: news.isDrained)
                 news.tell(error)
                 try await Task.sleep(for: .seconds(1))
             }

@@ -32,7 +32,7 @@ struct FeedSource: WorkSource {
         reader.selection.listsLeaves = delivery.resolvesConflicts
         reader.knowsKeyspace = knowsKeyspace
         reader.listener.confirmDatabase = confirmDatabase
-        reader.listener.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
+        reader.listener.noteCaughtUp = { await delivery.noteCaughtUp($0) }
         reader.listener.noteAnswer = noteAnswer
         reader.listener.delayNextRequest = { try await progress.untilSettled(atMost: Self.longestRest) }
         let intake = delivery.makeIntake()

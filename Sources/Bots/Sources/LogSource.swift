@@ -32,7 +32,7 @@ struct LogSource: WorkSource {
         let member = sharedWork.makeMember(
             feed(for: delivery, end), backgroundTasks, ChangeProcessor(delivery: delivery))
         defer { sharedWork.forgetMember() }
-        await delivery.noteStanding(isCaughtUp: true)
+        await delivery.noteCaughtUp(true)
         member.setBeforeLeaving {
             // Otherwise the checkpoint would be as old as the last answer of the feed.
             guard let answered = await sharedWork.lastAnswered() else { return }
@@ -58,7 +58,7 @@ struct LogSource: WorkSource {
     private func feed(for delivery: Delivery, _ end: FeedEnd) -> GatewayFeed {
         var feed = GatewayFeed(
             gateway: gateway, channels: channels, start: start,
-            noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
+            noteCaughtUp: { await delivery.noteCaughtUp($0) },
             save: { try await delivery.ledger.saveCheckpoint($0) })
         feed.noteAnswer = noteAnswer
         feed.confirmDatabase = { try await end.watch(confirmDatabase) }

@@ -7,7 +7,7 @@ package struct RunFacts: Sendable {
         /// The gateway has not answered yet, or the state is not open.
         case connecting
         /// Another member of the fleet is active. This member waits to take over.
-        case standingBy = "standing_by"
+        case onStandby = "standing_by"
         /// An operator has drained this fleet member: it takes no work.
         case drained
         /// Reads the changes since its checkpoint.
@@ -46,7 +46,7 @@ package struct RunFacts: Sendable {
     package var isQuiet: Bool { phase == .following && behindSince == nil && outage == nil && receivers.isEmpty }
 
     /// Whether the gateway answers.
-    package var isConnected: Bool { outage == nil && ![.connecting, .standingBy, .drained].contains(phase) }
+    package var isConnected: Bool { outage == nil && ![.connecting, .onStandby, .drained].contains(phase) }
 
     /// The number of unfinished sequences. Nil if the gateway's sequences are not numbers.
     package var lag: Int? {

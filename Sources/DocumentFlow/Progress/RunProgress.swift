@@ -74,7 +74,7 @@ package actor RunProgress {
         tracker.pass(to: end)
         unsavedChanges += changes
         current.position = end
-        noteStanding()
+        updateBehindSince()
         wake()
         return tickets
     }
@@ -83,7 +83,7 @@ package actor RunProgress {
     package func finish(_ tickets: [SafeSequenceTracker.Ticket]) {
         for ticket in tickets { tracker.finish(ticket) }
         hasUnsavedWork = true
-        noteStanding()
+        updateBehindSince()
         wake()
         if isSettled { settled.raise() }
     }
@@ -158,7 +158,7 @@ package actor RunProgress {
     /// Records a new phase of the run.
     package func note(_ phase: RunFacts.Phase) {
         current.phase = phase
-        noteStanding()
+        updateBehindSince()
         if phase == .catchingUp { catchesUp.raise() }
         observer?.note(.progressed)
     }
@@ -166,7 +166,7 @@ package actor RunProgress {
     /// Records the newest known sequence of the database.
     package func note(newest: SequenceID?) { current.newest = newest ?? current.newest }
 
-    private func noteStanding() {
+    private func updateBehindSince() {
         let isBehind = current.phase != .following || tracker.safeSequence != current.position
         current.behindSince = isBehind ? current.behindSince ?? .now : nil
     }

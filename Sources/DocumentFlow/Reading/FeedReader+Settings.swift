@@ -47,7 +47,7 @@ extension FeedReader {
         /// Nothing more is read before: the database may be another one now. Throws to end the reading.
         package var confirmDatabase: @Sendable () async throws -> Void = {}
         /// Called when the feed was read to its end (true), and when that is no longer certain (false).
-        package var noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
+        package var noteCaughtUp: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
         /// Called before the reader waits for more after an answer with changes. It may wait a moment, so that a busy
         /// gateway answers what these changes led to first, and the next changes come together.
         package var delayNextRequest: @Sendable () async throws -> Void = {}

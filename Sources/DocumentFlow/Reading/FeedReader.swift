@@ -234,7 +234,7 @@ package struct FeedReader: Sendable {
         retries.outage.end(logger)
         guard !progress.hasCaughtUp else { return }
         progress.hasCaughtUp = true
-        await listener.noteStanding(true)
+        await listener.noteCaughtUp(true)
         if logsCaughtUp { logger.info("caught up", metadata: [LogKey.since: "\(progress.position)"]) }
     }
 
@@ -292,7 +292,7 @@ package struct FeedReader: Sendable {
 
     /// The next request does not wait for changes, so it soon shows whether the gateway is available again.
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
-        if progress.hasCaughtUp { await listener.noteStanding(false) }
+        if progress.hasCaughtUp { await listener.noteCaughtUp(false) }
         progress.hasCaughtUp = false
         try await progress.retrier.wait(
             after: error, "the changes feed was interrupted; continuing after the last change", stopsAll: true)

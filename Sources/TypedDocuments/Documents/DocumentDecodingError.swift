@@ -16,13 +16,13 @@ public struct DocumentDecodingError: Error, Hashable, Sendable {
     /// description.
     public let value: String?
 
-    init(_ id: DocumentID, _ revision: RevisionID?, _ misfit: TypeMismatch) {
+    init(_ id: DocumentID, _ revision: RevisionID?, _ mismatch: TypeMismatch) {
         self.id = id
         self.revision = revision
-        keyPath = misfit.path
-        expected = misfit.expected
-        found = misfit.found
-        value = misfit.value
+        keyPath = mismatch.path
+        expected = mismatch.expected
+        found = mismatch.found
+        value = mismatch.value
     }
 
     /// The error for an answer that is not a document.

@@ -11,7 +11,7 @@ public struct DocumentChange<Document: DocumentCodable>: Sendable {
         /// This user no longer sees it (Sync Gateway). The change does not show the document's type.
         case inaccessible
         /// It does not fit the type. The feed continues.
-        case misfit(DocumentDecodingError)
+        case undecodable(DocumentDecodingError)
     }
 
     /// The sequence after this change, for ``Keyspace/changes(since:as:)`` after a restart.
@@ -33,5 +33,5 @@ public enum LiveChange<Document: DocumentCodable>: Sendable {
     /// All initial documents were delivered. Occurs once.
     case upToDate
     /// A document matches, but does not fit the type. If it was delivered before, it counts as removed.
-    case misfit(DocumentDecodingError)
+    case undecodable(DocumentDecodingError)
 }

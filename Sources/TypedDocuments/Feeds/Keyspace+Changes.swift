@@ -35,11 +35,11 @@ extension DocumentReading {
             guard isOfType(value) else { return nil }
             switch read(value, id: row.id, revision: row.revision) {
             case .success(let document): content = .document(document)
-            case .failure(let error): content = .misfit(error)
+            case .failure(let error): content = .undecodable(error)
             }
         case .deleted: content = .deleted
         case .inaccessible: content = .inaccessible
-        case .malformed(let reason): content = .misfit(.malformed(row, reason))
+        case .malformed(let reason): content = .undecodable(.malformed(row, reason))
         }
         return DocumentChange(sequence: row.sequence, id: row.id, content: content)
     }

@@ -48,10 +48,10 @@ struct KeyspaceFeed: Sendable {
             gateway: gateway, end: isLive ? .never : .caughtUp(with: nil), retries: retries, logger: logger,
             noteRetry: {})
         let isCaughtUp = Locked(false)
-        reader.listener.noteStanding = { [noteCaughtUp] standing in
+        reader.listener.noteCaughtUp = { [noteCaughtUp] isNow in
             let isFirst = isCaughtUp.withLock { was in
-                defer { was = was || standing }
-                return standing && !was
+                defer { was = was || isNow }
+                return isNow && !was
             }
             if isFirst { await noteCaughtUp() }
         }

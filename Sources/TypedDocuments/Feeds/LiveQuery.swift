@@ -24,7 +24,7 @@ struct LiveQuery<Document: DocumentCodable> {
             return [known == nil ? .inserted(document) : .updated(document)]
         case .failure(let error):
             matching[row.id] = nil
-            return known == nil ? [.misfit(error)] : [.removed(row.id), .misfit(error)]
+            return known == nil ? [.undecodable(error)] : [.removed(row.id), .undecodable(error)]
         }
     }
 }

@@ -59,7 +59,7 @@ extension Keyspace {
                 document = theirs
                 return .saved(revision)
             }
-            guard policy.kind != .report, !other.isMisfit else { return .conflict(with: other) }
+            guard policy.kind != .report, !other.isUndecodable else { return .conflict(with: other) }
             let settlement = DraftSettlement(
                 draft: draft, base: document.origin.text, policy: policy, dialect: dialect)
             let resolution = try await settlement.resolution(with: text)
@@ -151,7 +151,7 @@ extension Keyspace {
         guard let text = try await gateway.document(id) else { return .deleted }
         switch reading(type).read(text.root, id: id, revision: nil) {
         case .success(let document): return .document(document)
-        case .failure(let error): return .misfit(error)
+        case .failure(let error): return .undecodable(error)
         }
     }
 

@@ -18,20 +18,20 @@ public enum OtherVersion<Document: DocumentCodable>: Sendable {
     /// It was deleted.
     case deleted
     /// It no longer fits the type.
-    case misfit(DocumentDecodingError)
+    case undecodable(DocumentDecodingError)
 }
 
 extension OtherVersion {
     /// The text as the gateway sent it.
     var text: JSONText? { if case .document(let document) = self { document.origin.text } else { nil } }
 
-    var isMisfit: Bool { if case .misfit = self { true } else { false } }
+    var isUndecodable: Bool { if case .undecodable = self { true } else { false } }
 
     var revision: RevisionID? {
         switch self {
         case .document(let document): document.revision
         case .deleted: nil
-        case .misfit(let error): error.revision
+        case .undecodable(let error): error.revision
         }
     }
 }

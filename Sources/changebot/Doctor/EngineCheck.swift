@@ -49,13 +49,13 @@ enum EngineCheck {
             if let problem = engine.problem {
                 findings.append(Finding(.error, message: "\(engine.name), \(engine.server): \(problem)"))
             } else {
-                findings.append(.ok("\(engine.name), \(engine.server): \(standing(engine.standing))"))
+                findings.append(.ok("\(engine.name), \(engine.server): \(summary(of: engine.snapshot))"))
             }
             return findings
         }
     }
 
-    private static func standing(_ fleet: FleetStanding?) -> String {
+    private static func summary(of fleet: FleetSnapshot?) -> String {
         guard let fleet else { return "it does not exist yet, and 'run' makes it" }
         if !fleet.sharing.isEmpty {
             return "\(Quantity.count(fleet.sharing.count, "member")) sharing the work"

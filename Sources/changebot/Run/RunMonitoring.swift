@@ -154,25 +154,25 @@ struct RunMonitoring: Sendable {
 extension FleetView {
     init(_ facts: FleetFacts) {
         self.init(name: facts.fleet, engine: facts.engine, member: facts.member)
-        (leads, isStandingBy, isDrained) = (facts.leads, facts.isStandingBy, facts.isDrained)
+        (leads, isOnStandby, isDrained) = (facts.leads, facts.isOnStandby, facts.isDrained)
         leaseLosses = facts.leaseLosses
         (fencedCommits, unknownCommits) = (facts.fencedCommits, facts.unknownCommits)
-        engineReport = facts.standing.map { EngineReport($0, for: facts.member) }
+        engineReport = facts.snapshot.map { EngineReport($0, for: facts.member) }
     }
 }
 
 extension FleetView.EngineReport {
     /// - Parameter member: Whose partitions are shown.
-    fileprivate init(_ standing: FleetStanding, for member: String) {
+    fileprivate init(_ snapshot: FleetSnapshot, for member: String) {
         self.init()
-        members = standing.members.map { member in
+        members = snapshot.members.map { member in
             FleetView.Member(
                 id: member.id, process: member.holder, state: member.state, partitions: member.partitions,
                 readsFeed: member.readsFeed, ruleSetHash: member.ruleSetHash)
         }
-        fencedCommits = standing.fencedCommits
-        guard let shared = standing.shared else { return }
-        if !standing.sharing.isEmpty { partitions = shared.parts.count }
+        fencedCommits = snapshot.fencedCommits
+        guard let shared = snapshot.shared else { return }
+        if !snapshot.sharing.isEmpty { partitions = shared.parts.count }
         for part in shared.parts where part.member == member { ownBacklog[part.number] = part.waiting }
         (backlog, oldestAge, parked) = (shared.waiting, shared.oldest, shared.parked)
         (dead, takeovers) = (shared.dead, shared.takeovers)

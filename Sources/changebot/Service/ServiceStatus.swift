@@ -64,7 +64,7 @@ struct ServiceStatus {
         let behind = facts.lag.map { $0 > 0 ? ", \(Quantity.count($0)) behind" : "" } ?? ""
         switch facts.phase {
         case .connecting: return "connecting to the gateway"
-        case .standingBy: return "on standby: another member is active"
+        case .onStandby: return "on standby: another member is active"
         case .drained: return "drained: takes no work of the fleet"
         case .catchingUp: return "catching up\(behind)"
         case .stopping: return "finishing the work under way"

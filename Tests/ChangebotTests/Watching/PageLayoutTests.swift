@@ -44,14 +44,14 @@ struct PageLayoutTests {
 
     private static var fleet: FleetView {
         var fleet = FleetView(name: BrowserTests.hostile[0], engine: "postgres://db/bots", member: "3f2a9c1b")
-        var standing = FleetView.EngineReport()
-        standing.members = BrowserTests.hostile.enumerated().map { number, text in
+        var snapshot = FleetView.EngineReport()
+        snapshot.members = BrowserTests.hostile.enumerated().map { number, text in
             FleetView.Member(
                 id: "3f2a9c1\(number)", process: long(text), state: "works", partitions: 64, readsFeed: number == 0,
                 ruleSetHash: String(repeating: "\(number)", count: 64))
         }
-        standing.partitions = 1024
-        fleet.engineReport = standing
+        snapshot.partitions = 1024
+        fleet.engineReport = snapshot
         return fleet
     }
 

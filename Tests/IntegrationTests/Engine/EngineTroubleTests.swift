@@ -74,7 +74,7 @@ import Testing
             try await fleet.bot(rules, member: 2, once: true).bot.run()
             try await fleet.takeLeaseAway()
             try await EngineTestBed.running([bot]) {
-                try await fleet.wait(until: .standingBy, report)
+                try await fleet.wait(until: .onStandby, report)
                 try await fleet.bed.load([task("meanwhile", "apple")])
                 try await fleet.administer("DROP SCHEMA \"changebot_\(fleet.fleet)\" CASCADE")
                 try await fleet.bed.wait(until: DocumentID("meanwhile"), fleet.isDone)
@@ -89,7 +89,7 @@ import Testing
             try await Self.running(fleet, shares: shares) { report in
                 let schema = "changebot_\(fleet.fleet)"
                 try await fleet.administer("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(schema)_away\"")
-                try await fleet.wait(until: .standingBy, report)
+                try await fleet.wait(until: .onStandby, report)
                 try await fleet.bed.load([task("meanwhile", "apple")])
                 try await Task.sleep(for: .seconds(1))
                 try await fleet.administer("ALTER SCHEMA \"\(schema)_away\" RENAME TO \"\(schema)\"")
@@ -134,7 +134,7 @@ import Testing
                     ALTER ROLE \(user) PASSWORD 'two';
                     SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(user)'
                     """)
-                try await fleet.wait(until: .standingBy, report)
+                try await fleet.wait(until: .onStandby, report)
                 try await Task.sleep(for: .seconds(1))
                 password.withLock { $0 = "two" }
                 try await Self.finish(fleet)
@@ -150,7 +150,7 @@ import Testing
             try fleet.server.createDatabase(fleet.database)
             try await Self.running(fleet, shares: shares, lossDelay: .milliseconds(300)) { [fleet] report in
                 try await fleet.administer("DROP DATABASE \(fleet.database) WITH (FORCE)")
-                try await fleet.wait(until: .standingBy, report)
+                try await fleet.wait(until: .onStandby, report)
                 try await Task.sleep(for: .seconds(1))
                 try fleet.server.createDatabase(fleet.database)
                 try await Self.finish(fleet)
@@ -209,7 +209,7 @@ import Testing
                 for outage in 1...8 {
                     await receiver.wait(for: outage)
                     fleet.server.stop()
-                    try await fleet.wait(until: .standingBy, report)
+                    try await fleet.wait(until: .onStandby, report)
                     try fleet.server.start()
                 }
                 await receiver.wait(for: 9)

@@ -22,12 +22,12 @@ import Testing
 
     /// Returns once the fleet stands like this.
     private static func wait(
-        _ fleet: EngineTestBed, until isReached: (FleetStanding) -> Bool
+        _ fleet: EngineTestBed, until isReached: (FleetSnapshot) -> Bool
     ) async throws {
         let engine = try fleet.engine()
         while true {
             do throws(StateError) {
-                if isReached(try engine.standing()) { return }
+                if isReached(try engine.snapshot()) { return }
             } catch {
                 // Nobody has made it yet.
                 guard case .missing = error else { throw error }
@@ -50,22 +50,22 @@ import Testing
             try await EngineTestBed.running([first]) {
                 try await fleet.wait(until: .following, report)
                 try await EngineTestBed.running([second]) {
-                    try await fleet.wait(until: .standingBy, other)
+                    try await fleet.wait(until: .onStandby, other)
                     // It may have said a moment ago only that it is there.
-                    while try fleet.engine().standing().members.first(where: \.runs)?.role != "run" {
+                    while try fleet.engine().snapshot().members.first(where: \.runs)?.role != "run" {
                         try await Task.sleep(for: .milliseconds(20))
                     }
-                    let member = try #require(try fleet.engine().standing().members.first { $0.runs })
+                    let member = try #require(try fleet.engine().snapshot().members.first { $0.runs })
                     #expect(member.ruleSetHash == rules.hash)
                     try fleet.engine().drain(member)
                     try await fleet.wait(until: .following, other)
                     try await fleet.wait(until: .drained, report)
-                    let drained = try #require(try fleet.engine().standing().members.first { $0.id == member.id })
+                    let drained = try #require(try fleet.engine().snapshot().members.first { $0.id == member.id })
                     #expect(drained.isDrained && !drained.runs)
                     try await fleet.bed.load([task("a", "apple")])
                     try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
                     try fleet.engine().drain(member, isOver: true)
-                    try await fleet.wait(until: .standingBy, report)
+                    try await fleet.wait(until: .onStandby, report)
                 }
                 // The other one has ended.
                 try await fleet.wait(until: .following, report)
@@ -80,10 +80,10 @@ import Testing
             defer { queue.close() }
             try await queue.perform { try EngineSchema.prepare(engine.schema, $0) }
             let lease = try EngineLease.take(engine, ruleSetHash: "r")
-            let member = try #require(try engine.standing().members.first)
+            let member = try #require(try engine.snapshot().members.first)
             try engine.drain(member)
             lease.release()
-            #expect(try engine.standing().members.map(\.id) == [member.id])
+            #expect(try engine.snapshot().members.map(\.id) == [member.id])
         }
     }
 
@@ -95,15 +95,15 @@ import Testing
             let (second, other) = try Self.shared(fleet, rules, member: 2)
             try await EngineTestBed.running([first, second]) {
                 try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [4, 4] }
-                let reader = try #require(try fleet.engine().standing().members.first { $0.readsFeed })
+                let reader = try #require(try fleet.engine().snapshot().members.first { $0.readsFeed })
                 try fleet.engine().drain(reader)
-                try await Self.wait(fleet) { standing in
-                    standing.sharing.map(\.partitions) == [8] && standing.sharing[0].readsFeed
-                        && standing.members.first { $0.isDrained }?.id == reader.id
+                try await Self.wait(fleet) { snapshot in
+                    snapshot.sharing.map(\.partitions) == [8] && snapshot.sharing[0].readsFeed
+                        && snapshot.members.first { $0.isDrained }?.id == reader.id
                 }
-                let standing = try fleet.engine().standing()
-                #expect(standing.shared?.takeovers == 0)
-                #expect(standing.leaseLosses == 0 && standing.fencedCommits == 0)
+                let snapshot = try fleet.engine().snapshot()
+                #expect(snapshot.shared?.takeovers == 0)
+                #expect(snapshot.leaseLosses == 0 && snapshot.fencedCommits == 0)
                 while await ![report.facts().phase, other.facts().phase].contains(.drained) {
                     try await Task.sleep(for: .milliseconds(20))
                 }
@@ -129,7 +129,7 @@ import Testing
             }
             try await EngineTestBed.running([try bot()]) {
                 try await fleet.wait(until: .following, report)
-                try fleet.engine().drain(try #require(try fleet.engine().standing().members.first))
+                try fleet.engine().drain(try #require(try fleet.engine().snapshot().members.first))
             }
             try await EngineTestBed.running([try bot()]) { try await fleet.wait(until: .drained, report) }
             // A new process is a new member.
@@ -145,15 +145,15 @@ import Testing
             let bots = try (1...2).map { try Self.shared(fleet, rules, member: $0) }
             try await EngineTestBed.running(bots.map(\.bot)) {
                 try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [4, 4] }
-                let reader = try #require(try fleet.engine().standing().members.first { $0.readsFeed })
+                let reader = try #require(try fleet.engine().snapshot().members.first { $0.readsFeed })
                 try await fleet.bed.load((1...200).map { task("a\($0)", "apple") })
                 try fleet.engine().release(reader, drains: true)
                 // The lease runs out first.
                 let leases = try await fleet.sql("SELECT count(*) FROM lease WHERE owner = '' AND until > now()")
                 #expect(leases.rows == [[.int(5)]])
                 try await fleet.bed.load((1...200).map { task("b\($0)", "apple") })
-                try await Self.wait(fleet) { standing in
-                    standing.sharing.map(\.partitions) == [8] && standing.sharing[0].readsFeed
+                try await Self.wait(fleet) { snapshot in
+                    snapshot.sharing.map(\.partitions) == [8] && snapshot.sharing[0].readsFeed
                 }
                 try await fleet.bed.wait(until: Self.ids("a", 200) + Self.ids("b", 200), fleet.isDone)
                 try await Self.wait(fleet) { $0.members.first { $0.isDrained }?.id == reader.id }
@@ -173,12 +173,12 @@ import Testing
             try await EngineTestBed.running([first]) {
                 try await fleet.wait(until: .following, report)
                 try await EngineTestBed.running([second]) {
-                    try await fleet.wait(until: .standingBy, other)
-                    let member = try #require(try fleet.engine().standing().members.first { $0.runs })
+                    try await fleet.wait(until: .onStandby, other)
+                    let member = try #require(try fleet.engine().snapshot().members.first { $0.runs })
                     try fleet.engine().release(member, drains: true)
                     try await fleet.wait(until: .drained, report)
                     try await fleet.wait(until: .following, other)
-                    #expect(try fleet.engine().standing().turns == 2)
+                    #expect(try fleet.engine().snapshot().turns == 2)
                     try await fleet.bed.load([task("a", "apple")])
                     try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
                 }
@@ -200,7 +200,7 @@ import Testing
             }
             lease.release()
             try EngineLease.take(other, ruleSetHash: "").release()
-            #expect(try engine.standing().members.isEmpty)
+            #expect(try engine.snapshot().members.isEmpty)
         }
     }
 
@@ -223,7 +223,7 @@ import Testing
             let (bot, _) = try Self.shared(fleet, rules, member: 1)
             try await EngineTestBed.running([bot]) {
                 try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [8] }
-                let member = try #require(try fleet.engine().standing().sharing.first)
+                let member = try #require(try fleet.engine().snapshot().sharing.first)
                 try fleet.engine().release(member, drains: false)
                 try await fleet.bed.load([task("a", "apple")])
                 try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
@@ -242,12 +242,12 @@ import Testing
             ]
             try await EngineTestBed.running(bots) {
                 try await Self.wait(fleet) { $0.sharing.count == 2 && $0.ruleSets.count == 2 }
-                let standing = try fleet.engine().standing()
-                #expect(Set(standing.ruleSets.map(\.hash)) == [rules.hash, others.hash])
-                #expect(standing.members.map(\.role) == ["auto", "auto"])
-                #expect(standing.members.map(\.program) == [ProgramVersion.current, ProgramVersion.current])
+                let snapshot = try fleet.engine().snapshot()
+                #expect(Set(snapshot.ruleSets.map(\.hash)) == [rules.hash, others.hash])
+                #expect(snapshot.members.map(\.role) == ["auto", "auto"])
+                #expect(snapshot.members.map(\.program) == [ProgramVersion.current, ProgramVersion.current])
             }
-            #expect(try fleet.engine().standing().members.isEmpty)
+            #expect(try fleet.engine().snapshot().members.isEmpty)
         }
     }
 
@@ -259,14 +259,14 @@ import Testing
                 try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [8] && $0.sharing[0].readsFeed }
                 let facts = try #require(await report.fleetFacts(asksEngine: true))
                 #expect(facts.leads && !facts.isDrained)
-                #expect(facts.standing?.members.map(\.id) == [facts.member])
-                #expect(facts.standing?.shared?.parts.count { $0.member == facts.member } == 8)
-                #expect(await report.fleetFacts(asksEngine: false)?.standing == nil)
+                #expect(facts.snapshot?.members.map(\.id) == [facts.member])
+                #expect(facts.snapshot?.shared?.parts.count { $0.member == facts.member } == 8)
+                #expect(await report.fleetFacts(asksEngine: false)?.snapshot == nil)
                 fleet.server.freeze()
-                #expect(await report.fleetFacts(asksEngine: true)?.standing == nil)
+                #expect(await report.fleetFacts(asksEngine: true)?.snapshot == nil)
                 fleet.server.thaw()
             }
-            #expect(await report.fleetFacts(asksEngine: true)?.standing == nil)
+            #expect(await report.fleetFacts(asksEngine: true)?.snapshot == nil)
         }
     }
 
@@ -323,7 +323,7 @@ import Testing
             let change = try #require(found.changes.first)
             #expect(found.gateway == fleet.bed.url.description)
             #expect((change.id, change.revision, change.partition) == ("a", revision, 3))
-            #expect(try engine.standing().shared?.dead == 1)
+            #expect(try engine.snapshot().shared?.dead == 1)
             let ledger = try EngineState.openExisting(engine, directory: fleet.bed.directory, access: .readOnly)
             #expect(try ledger.deadLetters(of: DocumentID("a")).map(\.filing?.number) == [change.deadLetter])
             ledger.close()
@@ -339,7 +339,7 @@ import Testing
             #expect(try await fleet.bed.stored(DocumentID("a")).map { fleet.isDone($0.root) } == true)
             #expect(try engine.fatalChanges().changes.isEmpty)
             #expect(try engine.fatalChanges(includesSettled: true).changes.map(\.deadLetter) == [nil])
-            #expect(try engine.standing().shared?.dead == 0)
+            #expect(try engine.snapshot().shared?.dead == 0)
         }
     }
 

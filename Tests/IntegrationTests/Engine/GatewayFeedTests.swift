@@ -16,7 +16,7 @@ import Testing
         defer { server.server.stop() }
         let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
         let feed = GatewayFeed(
-            gateway: gateway, channels: nil, start: .start, noteStanding: { _ in }, save: { _ in })
+            gateway: gateway, channels: nil, start: .start, noteCaughtUp: { _ in }, save: { _ in })
         do {
             let part = try await feed.changes(after: "0", limit: limit)
             await gateway.shutdown()
@@ -57,7 +57,7 @@ import Testing
         defer { server.server.stop() }
         let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
         let events = Locked<[String]>([])
-        var feed = GatewayFeed(gateway: gateway, channels: nil, start: .start, noteStanding: { _ in }, save: { _ in })
+        var feed = GatewayFeed(gateway: gateway, channels: nil, start: .start, noteCaughtUp: { _ in }, save: { _ in })
         feed.confirmDatabase = { events.withLock { $0.append("confirmed") } }
         for _ in 0..<5 {
             do {
@@ -78,7 +78,7 @@ import Testing
         let server = try ScriptedServer { _, _ in ScriptedServer.feed([ScriptedServer.row(1)], last: 1) }
         defer { server.server.stop() }
         let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
-        var feed = GatewayFeed(gateway: gateway, channels: nil, start: .start, noteStanding: { _ in }, save: { _ in })
+        var feed = GatewayFeed(gateway: gateway, channels: nil, start: .start, noteCaughtUp: { _ in }, save: { _ in })
         feed.confirmDatabase = { throw DatabaseReset(mark: nil) }
         await #expect(throws: DatabaseReset.self) { try await feed.changes(after: "0", limit: 100) }
         #expect(server.requests("/todo/_changes").isEmpty)

@@ -164,7 +164,7 @@ import Testing
             try await fleet.sharing(rules, members: 1...1) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 try await fleet.running(rules, member: 2) { alone in
-                    try await fleet.wait(until: .standingBy, alone)
+                    try await fleet.wait(until: .onStandby, alone)
                 }
             }
         }
@@ -233,8 +233,8 @@ import Testing
             try await EngineTestBed.running(kinds) {
                 // A member that was silent for too long is still on the list until it notices.
                 func areBothAtWork() throws -> Bool {
-                    let standing = try fleet.engine().standing()
-                    return standing.members.contains(where: \.runs) && !standing.sharing.isEmpty
+                    let snapshot = try fleet.engine().snapshot()
+                    return snapshot.members.contains(where: \.runs) && !snapshot.sharing.isEmpty
                 }
                 try await fleet.bed.load((1...100).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: Self.ids("a", 100), fleet.isDone)

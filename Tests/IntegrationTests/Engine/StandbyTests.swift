@@ -38,11 +38,11 @@ import Testing
             try await fleet.running(rules, member: 1) { first in
                 try await fleet.wait(until: .following, first)
                 try await fleet.running(rules, member: 2) { second in
-                    try await fleet.wait(until: .standingBy, second)
+                    try await fleet.wait(until: .onStandby, second)
                     try await fleet.bed.load([task("a", "apple")])
                     try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
                     #expect(await second.counters().changes == 0)
-                    #expect(await second.facts().phase == .standingBy)
+                    #expect(await second.facts().phase == .onStandby)
                     let holders = try await fleet.sql("SELECT count(*) FROM member")
                     #expect(holders.rows == [[.int(2)]])
                 }
@@ -72,7 +72,7 @@ import Testing
                 try await fleet.bed.load([task("a", "apple")])
                 try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
                 try await fleet.takeLeaseAway()
-                try await fleet.wait(until: .standingBy, report)
+                try await fleet.wait(until: .onStandby, report)
                 try await fleet.bed.load([task("b", "apple")])
                 let checkpoint = try await fleet.sql("SELECT max(number) FROM checkpoint")
                 try await Task.sleep(for: .seconds(1))

@@ -152,7 +152,7 @@ import Testing
     @Test func documentOfAnotherTypeStays() async throws {
         try await with(theirs: #""type":"note","text":5"#) { bed, note in
             note.text = "mine"
-            guard case .conflict(with: .misfit) = try await bed.keyspace.save(&note, onConflict: .merge) else {
+            guard case .conflict(with: .undecodable) = try await bed.keyspace.save(&note, onConflict: .merge) else {
                 Issue.record("no conflict")
                 return
             }

@@ -17,7 +17,7 @@ import Testing
             switch change.content {
             case .document(let note): texts.append(note.text)
             case .deleted: texts.append("deleted \(name)")
-            case .misfit(let error): texts.append("misfit \(name) \(error.keyPath)")
+            case .undecodable(let error): texts.append("undecodable \(name) \(error.keyPath)")
             case .inaccessible: texts.append("inaccessible \(name)")
             }
         }
@@ -31,7 +31,7 @@ import Testing
             try await bed.put("c", #""type":"other","text":"c""#)
             try await bed.put("d", #""type":"note","text":"d""#)
             var changes = bed.keyspace.changes(as: Note.self).makeAsyncIterator()
-            #expect(Set(try await next(3, of: &changes, bed)) == ["a", "misfit b text", "d"])
+            #expect(Set(try await next(3, of: &changes, bed)) == ["a", "undecodable b text", "d"])
             // Now it waits.
             try await bed.put("a", #""_deleted":true"#, replacing: first)
             #expect(try await next(1, of: &changes, bed) == ["deleted a"])
@@ -75,7 +75,7 @@ import Testing
         for try await result in bed.keyspace.documents(matching: selector, as: Note.self) {
             switch result {
             case .success(let note): found.append(note.text)
-            case .failure(let error): found.append("misfit \(bed.name(of: error.id) ?? "")")
+            case .failure(let error): found.append("undecodable \(bed.name(of: error.id) ?? "")")
             }
         }
         return found.sorted()
@@ -88,8 +88,8 @@ import Testing
             }
             try await bed.put("d", #""type":"note","text":"d","count":"4""#)
             try await bed.put("e", #""type":"other","text":"e","count":2"#)
-            #expect(try await list(bed, #"{"count": {"$gt": 1}}"#) == ["b", "c", "misfit d"])
-            #expect(try await list(bed, .all) == ["a", "b", "c", "misfit d"])
+            #expect(try await list(bed, #"{"count": {"$gt": 1}}"#) == ["b", "c", "undecodable d"])
+            #expect(try await list(bed, .all) == ["a", "b", "c", "undecodable d"])
             #expect(try await list(bed, #"{"count": 9}"#) == [])
         }
     }
@@ -107,7 +107,7 @@ import Testing
         case .updated(let note)?: "=\(note.text)"
         case .removed(let id)?: "-\(bed.name(of: id) ?? "")"
         case .upToDate?: "."
-        case .misfit(let error)?: "!\(bed.name(of: error.id) ?? "")"
+        case .undecodable(let error)?: "!\(bed.name(of: error.id) ?? "")"
         case nil: nil
         }
     }

@@ -99,7 +99,7 @@ import Testing
 
     @Test func conflictWithADocumentOfAnotherType() async throws {
         try await withConflict(theirs: #""type":"note","text":5"#) { bed, note in
-            guard case .conflict(with: .misfit(let error)) = try await bed.keyspace.save(&note)
+            guard case .conflict(with: .undecodable(let error)) = try await bed.keyspace.save(&note)
             else {
                 Issue.record("no conflict")
                 return

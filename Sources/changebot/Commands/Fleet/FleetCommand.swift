@@ -34,7 +34,7 @@ struct FleetOptions: ParsableArguments {
     }
 }
 
-extension FleetStanding {
+extension FleetSnapshot {
     /// The member of this name: the beginning of its id, its machine, or the number of its process.
     ///
     /// - Throws: ``CommandError`` with 66 if there is none, 64 if there are several.
@@ -59,7 +59,7 @@ extension FleetStanding {
     }
 }
 
-extension FleetStanding.Member {
+extension FleetSnapshot.Member {
     /// What it is doing.
     var state: String {
         switch (isDrained, isAtWork: isAtWork) {

@@ -46,8 +46,8 @@ struct FleetDrainCommand: AsyncParsableCommand {
         }
     }
 
-    private func ask(_ engine: Engine) throws -> FleetStanding.Member {
-        let member = try engine.standing().member(member)
+    private func ask(_ engine: Engine) throws -> FleetSnapshot.Member {
+        let member = try engine.snapshot().member(member)
         guard !member.isPassing else {
             throw CommandError(
                 .usage, "this process ends by itself, and can't be drained: \(member.holder.visible)")
@@ -66,13 +66,13 @@ struct FleetDrainCommand: AsyncParsableCommand {
 
     private static let interval: Duration = .milliseconds(500)
 
-    private func waitUntilDrained(_ asked: FleetStanding.Member, _ time: TimeSpan, _ engine: Engine) async throws {
+    private func waitUntilDrained(_ asked: FleetSnapshot.Member, _ time: TimeSpan, _ engine: Engine) async throws {
         let name = "\(asked.id), \(asked.holder.visible)"
         let end = ContinuousClock.now + time.duration
         while true {
             let isOver = ContinuousClock.now >= end
-            if let standing = try standing(engine, isLast: isOver) {
-                guard let member = standing.now(asked) else { return try Console.write(["gone: \(name)"]) }
+            if let snapshot = try snapshot(engine, isLast: isOver) {
+                guard let member = snapshot.now(asked) else { return try Console.write(["gone: \(name)"]) }
                 guard member.isDrained else {
                     throw CommandError(.tryLater, "the member was allowed to work again meanwhile: \(name)")
                 }
@@ -87,15 +87,15 @@ struct FleetDrainCommand: AsyncParsableCommand {
     }
 
     /// Nil: the engine is out of reach, and is asked again.
-    private func standing(_ engine: Engine, isLast: Bool) throws -> FleetStanding? {
-        do throws(StateError) { return try engine.standing() } catch {
+    private func snapshot(_ engine: Engine, isLast: Bool) throws -> FleetSnapshot? {
+        do throws(StateError) { return try engine.snapshot() } catch {
             guard case .engineUnavailable = error, !isLast else { throw error }
             return nil
         }
     }
 }
 
-extension FleetStanding.Member {
+extension FleetSnapshot.Member {
     /// What it has not given back. Completes "it …".
     fileprivate var rest: String {
         if runs { return "still has the lease of the run" }

@@ -23,8 +23,8 @@ struct FleetReleaseCommand: AsyncParsableCommand {
 
     func run() async throws {
         try fleet.asking { engine in
-            let standing = try engine.standing()
-            guard let member = try chosen(standing) else { return try Console.write(["no member is active"]) }
+            let snapshot = try engine.snapshot()
+            guard let member = try chosen(snapshot) else { return try Console.write(["no member is active"]) }
             try engine.release(member, drains: self.member != nil && !member.isPassing)
             guard member.runs || member.shares else {
                 return try Console.write(["it had no lease, and is drained now: \(member.id), \(member.holder.visible)"]
@@ -35,11 +35,11 @@ struct FleetReleaseCommand: AsyncParsableCommand {
     }
 
     /// Nil: no member works.
-    private func chosen(_ standing: FleetStanding) throws -> FleetStanding.Member? {
-        if let member { return try standing.member(member) }
-        let working = standing.members.filter { $0.runs || $0.shares }
+    private func chosen(_ snapshot: FleetSnapshot) throws -> FleetSnapshot.Member? {
+        if let member { return try snapshot.member(member) }
+        let working = snapshot.members.filter { $0.runs || $0.shares }
         guard working.count > 1 else { return working.first }
         throw CommandError(
-            .usage, "several members work: name one of them: \(FleetStanding.list(working))")
+            .usage, "several members work: name one of them: \(FleetSnapshot.list(working))")
     }
 }

@@ -21,10 +21,10 @@ struct FleetStatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         try fleet.asking { engine in
-            let standing = try engine.standing()
-            if json { return try Console.write(standing.json(engine, byPartition: byPartition)) }
-            var lines = standing.lines(engine, now: Timestamp.secondsNow)
-            if byPartition { lines += standing.partitionLines }
+            let snapshot = try engine.snapshot()
+            if json { return try Console.write(snapshot.json(engine, byPartition: byPartition)) }
+            var lines = snapshot.lines(engine, now: Timestamp.secondsNow)
+            if byPartition { lines += snapshot.partitionLines }
             try Console.write(lines)
         }
     }

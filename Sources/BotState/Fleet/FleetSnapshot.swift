@@ -1,7 +1,7 @@
 internal import PostgreSQL
 
 /// The status of a fleet in the engine.
-package struct FleetStanding: Sendable {
+package struct FleetSnapshot: Sendable {
     /// A process of the fleet.
     package struct Member: Sendable {
         /// A short id, different for each process.
@@ -90,7 +90,7 @@ package struct FleetStanding: Sendable {
     }
 }
 
-extension FleetStanding {
+extension FleetSnapshot {
     /// Asks the engine.
     init(_ connection: PostgresConnection) throws {
         var members = try Self.members(connection)
@@ -189,7 +189,7 @@ extension Engine {
     /// Asks the engine. Blocks.
     ///
     /// - Throws: ``StateError``: `.missing` if there is no such fleet, `.engineUnavailable`.
-    package func standing() throws(StateError) -> FleetStanding { try ask { try FleetStanding($0) } }
+    package func snapshot() throws(StateError) -> FleetSnapshot { try ask { try FleetSnapshot($0) } }
 
     /// Calls `body` with a separate connection. Blocks.
     func ask<Value>(_ body: (PostgresConnection) throws -> Value) throws(StateError) -> Value {

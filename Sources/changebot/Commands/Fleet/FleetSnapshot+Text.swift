@@ -12,7 +12,7 @@ extension Quantity {
     }
 }
 
-extension FleetStanding {
+extension FleetSnapshot {
     /// What the fleet does, in a few words.
     private var state: String {
         let sharing = sharing.count
