@@ -259,7 +259,8 @@ package struct Delivery: Sendable {
     }
 
     /// Notes which of these documents hold totals and were changed by another client.
-    package func markChangedTotals(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
+    package func markChangedTotals(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError)
+    {
         try await context.state.counts?.markChangedTotals(among: documents)
     }
 

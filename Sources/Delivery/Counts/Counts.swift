@@ -208,7 +208,8 @@ package final class Counts: Sendable {
     }
 
     /// Marks those of these documents that hold totals and were changed by another client.
-    package func markChangedTotals(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
+    package func markChangedTotals(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError)
+    {
         guard !aggregates.isEmpty else { return }
         let holders = try await ledger.counted(among: documents).holders
         guard !holders.isEmpty else { return }
