@@ -231,7 +231,7 @@ import Testing
                 let error = #expect(throws: SupersededSchema.self) { try attempt(engine.schema, connection) }
                 #expect(error?.description == expected)
             }
-            guard case .engineRefused(_, expected) = try #require(throws: StateError.self, performing: engine.standing)
+            guard case .engineRefused(_, expected) = try #require(throws: StateError.self, performing: engine.snapshot)
             else {
                 Issue.record("another error")
                 return
