@@ -21,7 +21,7 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
 
 /// Runs blocking code on a new thread. All tests share the few threads of the task pool, one per processor. A test that
 /// blocked one of them would delay the others.
-func onNewThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+package func onNewThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         startThread { continuation.resume(returning: body()) }
     }

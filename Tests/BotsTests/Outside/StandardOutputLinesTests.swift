@@ -25,12 +25,13 @@ import Testing
     @Test func longLineWaitsForASlowReader() async throws {
         try await withPipe { reading, writing in
             let task = Task { try await StandardOutputLines(writing).append(Self.line) }
-            var bytes: [UInt8] = []
-            var chunk = [UInt8](repeating: 0, count: 1000)
-            while bytes.count < Self.line.count {
-                let count = read(reading, &chunk, chunk.count)
-                try #require(count > 0)
-                bytes += chunk[..<count]
+            let bytes = await onNewThread {
+                var bytes: [UInt8] = []
+                var chunk = [UInt8](repeating: 0, count: 1000)
+                while bytes.count < Self.line.count, case let count = read(reading, &chunk, chunk.count), count > 0 {
+                    bytes += chunk[..<count]
+                }
+                return bytes
             }
             try await task.value
             #expect(bytes == Self.line)
