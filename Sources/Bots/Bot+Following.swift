@@ -7,8 +7,10 @@ internal import Logging
 internal import Rules
 internal import ServiceLifecycle
 
-// One run on one database: what is composed, and the tasks that work side by side.
+// One run on one database: its parts, and the tasks that run concurrently.
 extension Bot {
+    /// Follows the feed until the run ends or the database is reset.
+    ///
     /// - Throws: Also ``DatabaseReset``.
     func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
         let run = try await compose(info, watched, wasThere: wasThere)
@@ -22,7 +24,7 @@ extension Bot {
         await copyCheckpoint(watched.watch)
     }
 
-    /// What a run on one database has.
+    /// The parts of a run on one database.
     private struct Run: Sendable {
         let info: DatabaseInfo
         let watched: StateKeeper.Watched
@@ -30,7 +32,7 @@ extension Bot {
         let wasThere: Bool
         /// Where the feed is read from.
         let start: SequenceID
-        /// The rules to be applied to all documents beside the feed.
+        /// The rules to apply to all documents while the feed is read.
         let catchesUp: [String]
         let counts: Counts?
         let delivery: Delivery
@@ -44,7 +46,7 @@ extension Bot {
         let ledger = watched.state.ledger
         let changed = try changedRules(ledger)
         let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched, changed) }
-        // Otherwise the next run would begin at what is newest then, and skip what came in between.
+        // Otherwise the next run would begin at the sequence that is newest then, and skip the changes in between.
         if settings.feed.since == .now, !settings.delivery.isDryRun, try ledger.checkpoint() == nil {
             try await ledger.saveCheckpoint(start)
         }
@@ -52,7 +54,7 @@ extension Bot {
         let catchesUp = settings.catchesUp ? missed : []
         if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }
         let timers = try await timers(ledger, catchingUp: catchesUp.isEmpty ? [] : changed?.names ?? [])
-        if settings.delivery.isDryRun { try showPasses(ledger) }
+        if settings.delivery.isDryRun { try logPasses(ledger) }
         let counts = settings.delivery.isDryRun ? nil : try await Counts.open(ruleSet, in: ledger)
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, mode: mode, timers: timers,
@@ -79,11 +81,11 @@ extension Bot {
         return delivering
     }
 
-    // MARK: - What works side by side
+    // MARK: - Concurrent parts
 
     private func source(of run: Run) -> any WorkSource {
         let confirmDatabase: @Sendable () async throws -> Void = {
-            // A dry run does not start over.
+            // A dry run never starts over.
             guard !settings.delivery.isDryRun else { return }
             try await confirm(run.watched)
         }
@@ -101,7 +103,7 @@ extension Bot {
             confirmDatabase: confirmDatabase, noteAnswer: noteAnswer)
     }
 
-    /// What only one process of this bot does.
+    /// The tasks that only one process of this bot may run.
     private func backgroundTasks(of run: Run) -> [BackgroundTask.Factory] {
         guard !settings.delivery.isDryRun else { return [] }
         let (delivery, ledger, logger) = (run.delivery, run.ledger, logger)
@@ -124,7 +126,7 @@ extension Bot {
         return backgroundTasks
     }
 
-    /// What goes on beside the reading, until it is cancelled.
+    /// What runs while the feed is read, until it is cancelled.
     private func companions(of run: Run) -> [@Sendable () async throws -> Void] {
         let (delivery, watch) = (run.delivery, run.watched.watch)
         var tasks: [@Sendable () async throws -> Void] = []
@@ -142,11 +144,11 @@ extension Bot {
         return tasks
     }
 
-    // MARK: - Time
+    // MARK: - Timers and passes
 
     /// The timers of rules with `at:`; nil if there are no such rules.
     ///
-    /// - Parameter changed: Rules that are about to be applied to all documents: their times are found anew.
+    /// - Parameter changed: Rules that are about to be applied to all documents; their timers are rebuilt.
     private func timers(_ ledger: Ledger, catchingUp changed: [String]) async throws -> DocumentTimers? {
         let rules = ruleSet.timedRules
         guard !rules.isEmpty else {
@@ -158,41 +160,43 @@ extension Bot {
         return try await DocumentTimers(ledger, rules: rules)
     }
 
-    /// Says in a dry run when passes would run.
-    private func showPasses(_ ledger: Ledger) throws {
+    /// Logs in a dry run when passes would run.
+    private func logPasses(_ ledger: Ledger) throws {
         let now = settings.delivery.now()
         PassTimes(settings.schedules, try ledger.schedules(), now: now).log(now: now, isDryRun: true, logger)
     }
 
     // MARK: - Changed rules
 
-    /// The rules that are new or other than the state knows them; nil if it knows none, or the feed is read from its
-    /// beginning.
+    /// The rules that are new or changed since the state recorded them; nil if it has no record, or the feed is read
+    /// from its beginning.
     private func changedRules(_ ledger: Ledger) throws -> ChangedRules? {
         guard let noted = try ledger.notedRules(), try ledger.checkpoint() != nil else { return nil }
         return ChangedRules(ruleSet, noted: noted)
     }
 
-    /// The rules that older documents have not seen: those that have changed now, and those with `at` that changed before
-    /// a run that did not catch up with them. In the order of the rules.
+    /// The rules that were not applied to older documents, in the order of the rules: those that have changed now, and
+    /// those with `at` that changed before an earlier run without `--catch-up-changed-rules`.
     private func missedRules(_ changed: ChangedRules?, _ ledger: Ledger) throws -> [String] {
         guard let changed else { return [] }
         let missed = Set(changed.names).union(try ledger.missedRules())
         return ruleSet.names.filter(missed.contains)
     }
 
-    /// - Parameter missed: The rules that older documents have not seen. Those with `at` are remembered: a later run can
-    ///   catch up with them, and `changebot fix` can't.
+    /// Records the rules of this run.
+    ///
+    /// - Parameter missed: The rules that were not applied to older documents. Those with `at` are recorded, because a
+    ///   later run can apply them and `changebot fix` can't.
     private func noteRules(_ ledger: Ledger, missed: [String]) async throws {
         guard !settings.delivery.isDryRun else { return }
         try await ledger.note(
             rules: ruleSet.fingerprints, missed: Set(ruleSet.timedRules).intersection(missed))
     }
 
-    /// How often a run that catches up asks for the newest sequence, for those who watch it.
+    /// How often a run asks for the newest sequence during catch-up, to show its progress.
     private static let newestInterval: Duration = .seconds(15)
 
-    /// Asks for the database's newest sequence while the run catches up, until the task is cancelled.
+    /// Asks for the database's newest sequence during catch-up, until the task is cancelled.
     private func followNewest(_ progress: RunProgress) async throws {
         while true {
             while await progress.facts.phase == .catchingUp {
@@ -224,7 +228,7 @@ extension Bot {
         }
         let ledger = watched.state.ledger
         var since = settings.feed.since
-        // A state that was there and is lost begins at its copy: what came meanwhile must not be skipped.
+        // A state that was lost during the run continues from its copy, so that no change since then is skipped.
         if since == .now, isPastStart.withLock(\.self) { since = nil }
         let facts = StartFacts(
             checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
@@ -239,7 +243,7 @@ extension Bot {
             }
         }
         var start = facts.start(newest: info.updateSequence)
-        // A run that continues has said so at its beginning.
+        // A run that continues has logged this at its start.
         if await report.hasDelivered { start.notices.removeAll { $0 == .sinceIgnored } }
         start.log(
             to: logger, stateOptions: settings.delivery.stateOptions,
@@ -247,12 +251,14 @@ extension Bot {
         return (info, start.sequence)
     }
 
-    /// - Throws: ``DatabaseReset`` if it is another one now; `RunError`, ``StateError``, `CancellationError`.
+    /// Checks that this is still the same database.
+    ///
+    /// - Throws: ``DatabaseReset`` if it is not; `RunError`, ``StateError``, `CancellationError`.
     private func confirm(_ watched: StateKeeper.Watched) async throws {
         if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
     }
 
-    /// The run is ending: a gateway in trouble must not delay it.
+    /// Copies the checkpoint into the database as the run ends. An error is only logged: it must not delay the end.
     private func copyCheckpoint(_ watch: DatabaseWatch) async {
         do { try await watch.copyCheckpoint() } catch {
             logger.debug("the checkpoint can't be copied into the database", metadata: [LogKey.reason: "\(error)"])

@@ -11,8 +11,9 @@ internal import ServiceLifecycle
 
 /// `changebot run`: follows the feed of one keyspace and applies the rules.
 ///
-/// On graceful shutdown it stops reading, finishes what it has taken in, saves the checkpoint and returns; what waits
-/// for another attempt is left to the next run. Cancelling drops what is under way: the next run sees it again.
+/// On graceful shutdown it stops reading, finishes the changes it has read, saves the checkpoint and returns. Changes
+/// that wait for another attempt are left to the next run. Cancelling drops the work under way, which the next run
+/// repeats.
 package struct Bot: Service {
     let gateway: Gateway
     let ruleSet: RuleSet
@@ -27,7 +28,7 @@ package struct Bot: Service {
     /// Whether this process of a fleet was active or on standby before.
     let isPastStart = Locked(false)
 
-    /// - Parameter report: Follows the run, also beyond a reset of the database.
+    /// - Parameter report: Reports on the run, and continues to do so after a reset of the database.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, settings: BotSettings, report: RunReport,
         logger: Logger
@@ -58,7 +59,7 @@ package struct Bot: Service {
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
-        // Beside the first requests.
+        // Prepares the rules while the first requests are under way.
         ruleSet.prepare()
         guard let engine else { return try await runAlone() }
         try await withTaskCancellationHandler {
@@ -89,7 +90,7 @@ package struct Bot: Service {
                 isPastStart.withLock { $0 = isEstablished }
                 do {
                     guard try await standby.whileNotDrained(runTurn) else { return }
-                    // The turn is over, and the process goes on.
+                    // The turn is over, but the process continues.
                     engine.allowCalls()
                     await report.reconnect()
                 } catch let error as StateError {
@@ -103,7 +104,7 @@ package struct Bot: Service {
         }
     }
 
-    /// - Parameter lead: By how many seconds this machine's clock is ahead of the engine's.
+    /// - Parameter lead: How many seconds this machine's clock is ahead of the engine's.
     private static func warn(ofClock lead: Int, _ logger: Logger) {
         guard lead != 0 else { return logger.notice("this machine's clock and the engine's agree again") }
         logger.warning(
@@ -128,12 +129,12 @@ package struct Bot: Service {
         StateKeeper(
             place: place, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
             logger: logger, channels: settings.feed.channels?.sorted(),
-            // Of those that share the work, only one reads the feed, and notices at once what happens to it.
+            // Of members that share the work, only the leader reads the feed and notices a reset at once.
             checkInterval: settings.fleet.sharing == nil
                 ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers))
     }
 
-    /// Runs as the only process with this state, or beside others that share the work.
+    /// Runs as the only process with this state, or as one of several that share the work.
     private func runAlone() async throws {
         var state: StateCatalogue.Opened?
         defer { state?.ledger.close() }
@@ -155,12 +156,12 @@ package struct Bot: Service {
         }
     }
 
-    /// Once the gateway answers, finds out which database it is and opens its state. A run that is refused leaves no
-    /// state and no mark behind.
+    /// Waits for the gateway, identifies the database and opens its state. A run that is refused leaves neither state
+    /// nor mark behind.
     ///
     /// - Parameters:
-    ///   - held: The state, if this run has opened it already.
-    ///   - wasThere: Whether this run has read from the database before: a daemon then waits for it to come back.
+    ///   - held: The state, if this run has already opened it.
+    ///   - wasThere: Whether this run has read from the database before: if so, a daemon waits while it is missing.
     private func prepare(
         _ held: StateCatalogue.Opened?, wasThere: Bool
     ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
@@ -177,7 +178,7 @@ package struct Bot: Service {
         return (info, try await keeper.open(held, onReset: startOver))
     }
 
-    /// Forgets the database that was reset.
+    /// Starts over after a reset of the database, if the settings allow it.
     ///
     /// - Returns: The state to continue with; nil if it must be looked up.
     private func startOver(

@@ -11,7 +11,7 @@ package struct BotSettings: Sendable {
     package enum Start: Sendable, Equatable {
         /// Everything: from the first change.
         case beginning
-        /// Only what changes from now on.
+        /// Only later changes.
         case now
         case sequence(SequenceID)
     }
@@ -22,38 +22,38 @@ package struct BotSettings: Sendable {
         package var since: Start?
         /// How a daemon waits for changes.
         package var following = FeedReader.Following.longpoll
-        /// Only these channels of a Sync Gateway. Nil: all that the user may see.
+        /// Only these Sync Gateway channels. Nil: all channels that the user may read.
         package var channels: [String]?
     }
 
-    /// How the bot takes part in a fleet, if its state is in an engine.
+    /// How this process takes part in a fleet, if the state is in an engine.
     package struct Membership: Sendable {
         /// Nil: one process of a fleet is active, and the others are on standby.
         package var sharing: Sharing?
-        /// The log of those that share the work, if it is not in the engine: for tests.
+        /// The log of members that share the work, if it is not in the engine. For tests.
         package var workLog: (any WorkLog)?
-        /// Whether the times of rules are the engine's, and not those of ``Delivery/Settings/now``.
+        /// Whether rules use the engine's clock instead of ``Delivery/Settings/now``.
         package var takesEngineTime = true
-        /// How long to wait for tables that vanished during the run, before they are recreated: an operator may be
-        /// restoring a dump.
+        /// How long to wait before tables that vanished during the run are recreated: an operator may be restoring a
+        /// dump.
         package var lossDelay: Duration = .seconds(30)
     }
 
-    /// Ends once the changes that the feed holds at the start are processed (`--once`).
+    /// Whether the run ends once it has processed the changes that the feed holds at the start (`--once`).
     package var isOneShot = false
     /// The bot's name: part of the id of its `_local` document.
     package var name = "changebot"
     package var feed = Feed()
-    /// The guard against loops. Nil: none.
+    /// The limits that stop loops of rules. Nil: none.
     package var effectLimits: EffectLimits? = EffectLimits()
     /// What to do when the database was reset or restored. Nil: start again, unless the rules have effects outside the
     /// database, which would be repeated.
     package var onReset: ResetPolicy?
-    /// The longest time between two checks of the mark in the database. After half of it, the next end of a request for
-    /// the feed makes the run check, so that a run that only waits is not woken for that alone.
+    /// The longest time between two checks of the mark in the database. Once half of it has passed, the run checks as
+    /// soon as a feed request ends, so an idle run need not wake up only for the check.
     package var checkInterval: Duration = DatabaseWatch.longestInterval
-    /// The options with which `changebot fix` applies the rules to the same database, for the log. Nil: it is not
-    /// advised.
+    /// The options for running `changebot fix` with these rules on the same database, for advice in the log. Nil: the
+    /// log does not recommend it.
     package var fixOptions: String?
     /// Nil: rules are applied to changes only.
     package var passes: PassSettings?
@@ -64,7 +64,7 @@ package struct BotSettings: Sendable {
     /// A daemon that starts at the beginning.
     package init() {}
 
-    /// The rules that run over all documents at certain times.
+    /// The rules that run over all documents on a schedule.
     var schedules: [ScheduledRules] { passes?.rules.scheduled ?? [] }
     /// Whether new and changed rules are applied to all documents.
     var catchesUp: Bool { passes?.catchesUp == true && !delivery.isDryRun }
@@ -72,13 +72,13 @@ package struct BotSettings: Sendable {
 
 /// How a bot applies rules to all documents while it runs.
 package struct PassSettings: Sendable {
-    /// The files of the bot's rules. Those with `every` run at their times.
+    /// The bot's rule files. Those with `every` run on schedule.
     let rules: RuleFileSet
-    /// The state of all passes, apart from the bot's.
+    /// The state of all passes, separate from the bot's.
     let state: StatePlace
-    /// The options by which commands find that state. Nil: none can.
+    /// The command-line options that select that state. Nil: no command can open it.
     let stateOptions: String?
-    /// Whether new and changed rules are applied, too (`--catch-up-changed-rules`).
+    /// Whether passes also apply new and changed rules (`--catch-up-changed-rules`).
     let catchesUp: Bool
 
     package init(rules: RuleFileSet, state: StatePlace, stateOptions: String?, catchesUp: Bool) {

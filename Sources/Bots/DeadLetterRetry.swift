@@ -7,18 +7,18 @@ package import Logging
 package import Rules
 internal import ServiceLifecycle
 
-/// `changebot dead-letters retry`: applies the rules to dead-lettered documents as they are now.
+/// `changebot dead-letters retry`: applies the rules to the current revisions of dead-lettered documents.
 ///
-/// It may run beside a `run` of the same name: its writes are recorded in the same state, so the run does not decide
-/// them again. If the run sees a write before it is recorded, it finds nothing left to do. A dead letter is dropped
-/// when its document is written or needs no change. It stays, with the new reason, if the document fails again. A kill
-/// at any instant loses no dead letter of an unfinished document.
+/// It may run at the same time as a `run` of the same name: both record their writes in the same state, so the run does
+/// not decide them again. If the run sees a write before it is recorded, it finds nothing to do. A dead letter is
+/// removed when its document is written or needs no change; if the document fails again, it stays, with the new reason.
+/// Killing the process never loses the dead letter of an unfinished document.
 package struct DeadLetterRetry: Service {
     /// Which dead letters are retried.
     package enum Selection: Sendable {
         /// Those with these numbers.
         case numbers([Int])
-        /// Those that match, up to a number.
+        /// Those that match the filter, up to this number.
         case matching(DeadLetterFilter, upTo: Int)
 
         /// How many of them still exist.
@@ -44,7 +44,7 @@ package struct DeadLetterRetry: Service {
 
     /// - Parameters:
     ///   - name: The name of the bot that dead-lettered them.
-    ///   - choose: Selects the dead letters, once the state is open.
+    ///   - choose: Selects the dead letters once the state is open.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String,
         choose: @escaping @Sendable (Ledger) throws -> Selection, outcome: RetryOutcome, settings: Delivery.Settings,
@@ -61,7 +61,7 @@ package struct DeadLetterRetry: Service {
         self.logger = logger
     }
 
-    /// Returns once all of them were tried, or after a graceful shutdown.
+    /// Returns once all of them were retried, or after a graceful shutdown.
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
@@ -100,12 +100,12 @@ package final class RetryOutcome: Sendable {
 
     private let state = Locked(State())
 
-    /// Zero of both, until the retry has opened its state.
+    /// Both counts are zero until the retry has opened its state.
     package init() {}
 
-    /// Dead letters that were selected at the start.
+    /// How many dead letters were selected at the start.
     package var before: Int { state.withLock(\.before) }
-    /// Those that still exist; updated at the end of the retry, until then equal to ``before``.
+    /// How many of them still exist. Equal to ``before`` until the retry ends.
     package var left: Int { state.withLock(\.left) }
 
     func begin(_ deadLetters: DeadLetterRetry.Selection, _ ledger: Ledger) throws(StateError) {
@@ -113,12 +113,14 @@ package final class RetryOutcome: Sendable {
         state.withLock { $0 = State(before: count, left: count) }
     }
 
-    /// A dead letter that fails again keeps its number, even if its reason changes.
+    /// Notes dead letters that are about to be retried. One that fails again keeps its number, even if its reason
+    /// changes.
     func note(_ documents: some Sequence<DeadLetteredDocument>) {
         state.withLock { $0.tried += documents.flatMap(\.deadLetters) }
     }
 
-    /// Dead letters that were not tried count as left; so do all if the state can't be read.
+    /// Counts what is left at the end. Dead letters that were not retried count as left. If the state can't be read,
+    /// all of them do.
     func end(_ ledger: Ledger) {
         let state = state.withLock { $0 }
         guard let kept = try? state.tried.count(where: { try ledger.deadLetter($0) != nil }) else { return }

@@ -9,10 +9,11 @@ internal import ServiceLifecycle
 
 /// `changebot fix`: applies the rules once to every live document of a keyspace.
 ///
-/// A document that changes meanwhile is neither missed nor, where pages of `_all_docs` may be read, seen twice.
+/// A document that changes during the pass is not missed. Nor is it processed twice, unless the user may not read
+/// `_all_docs`.
 ///
-/// On graceful shutdown it stops reading, finishes what it has taken in, and returns. A killed run can be started
-/// again: it finds what is done and does the rest.
+/// On graceful shutdown it stops reading, finishes the documents it has read, and returns. After a kill, run it again:
+/// it skips the finished documents.
 package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
@@ -23,14 +24,14 @@ package struct Fixer: Service {
     private let logger: Logger
     private let keeper: StateKeeper
     private let engine: Engine?
-    /// The rules that this pass can't apply.
+    /// The rules with `aggregate`, which a pass can't apply.
     private let leftOut: [String]
     private let conflictRules: [String]
 
     /// - Parameters:
     ///   - name: The name of the state, and of the mark in the database.
     ///   - mode: ``Mode/pass``, or a ``Mode/scheduledPass(began:time:)``.
-    ///   - timers: Receive the times of rules with `at:`; nil: rules whose time is to come do nothing.
+    ///   - timers: Where timers of rules with `at:` are recorded; nil: rules whose time is still to come do nothing.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
         mode: Mode = .pass, settings: Delivery.Settings, timers: DocumentTimers? = nil, report: RunReport,
@@ -104,7 +105,7 @@ package struct Fixer: Service {
                 "forgetting the earlier passes over the database", metadata: [LogKey.reason: "\(reset.reason)"])
             return try await keeper.renew(reset, state) { try await state.ledger.forgetDatabase(identity: $0) }
         }
-        // Otherwise Sync Gateway drops it after 90 days.
+        // Rewrites the mark: otherwise Sync Gateway drops it after 90 days.
         try? await watched.watch.copyCheckpoint()
         return watched
     }

@@ -11,17 +11,17 @@ package actor RunReport {
     private var delivery: Delivery?
     private var hasSequence = true
     private var contactRetries = 0
-    /// Whether the run connects again, after a delivery has ended.
+    /// Whether the run is reconnecting after a delivery has ended.
     private var isReconnecting = false
     private var isOnStandby = false
     private var isDrained = false
     private var fleet: FleetWatch?
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
-    /// How many documents became dead letters in passes over all documents, which count apart from the run.
+    /// How many documents became dead letters in passes over all documents, which are counted separately from the run.
     package private(set) var deadLettersOfPasses = 0
 
-    /// The run's duration counts from here.
+    /// Starts the clock of the run's duration.
     package init() {}
 
     /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
@@ -36,22 +36,22 @@ package actor RunReport {
         self.hasSequence = hasSequence
     }
 
-    /// The delivery has ended, and the run goes on with another one.
+    /// Notes that the delivery has ended and that the run continues with another one.
     package func reconnect() { isReconnecting = true }
 
-    /// Another member of the fleet runs, or may; or this one is about to.
+    /// Notes whether this member is on standby.
     ///
-    /// - Parameter isDrained: It may not: it was asked to take no work.
+    /// - Parameter isDrained: Whether it waits because it was drained.
     func noteStandby(_ isOnStandby: Bool, isDrained: Bool = false) {
         (self.isOnStandby, self.isDrained) = (isOnStandby, isDrained)
     }
 
-    /// The run is one of a fleet. Nil: no more.
+    /// Notes the fleet that this run belongs to. Nil: none any more.
     func watch(_ fleet: FleetWatch?) { self.fleet = fleet }
 
-    /// What is known of the fleet; nil if the run is not one of a fleet.
+    /// The facts known about the fleet; nil if the run does not belong to one.
     ///
-    /// - Parameter asksEngine: Whether the engine is asked, which takes two seconds at most.
+    /// - Parameter asksEngine: Whether to ask the engine, which takes at most two seconds.
     package nonisolated func fleetFacts(asksEngine: Bool) async -> FleetFacts? {
         guard let fleet = await fleet else { return nil }
         return await fleet.facts(asksEngine: asksEngine, await facts().phase)
@@ -69,14 +69,14 @@ package actor RunReport {
     /// The counts of all deliveries of this run; the next delivery continues from them.
     func deliveredSoFar() async -> RunCounters { await progress?.counters ?? RunCounters() }
 
-    /// All counts so far, retries of the first contact included.
+    /// All counts so far, including retries of the first contact.
     package func counters() async -> RunCounters {
         var counters = await deliveredSoFar()
         counters.traffic.retries += contactRetries
         return counters
     }
 
-    /// Where the run stands.
+    /// The run's current status.
     package func facts() async -> RunFacts {
         var facts = await delivery?.facts ?? RunFacts()
         if isReconnecting { facts.phase = .connecting }
@@ -85,8 +85,8 @@ package actor RunReport {
         return facts
     }
 
-    /// The newest dead letters in the state, newest first, and how many there are of each rule; nil if the state is not
-    /// open or can't be read now.
+    /// The newest dead letters in the state, newest first, and the number for each rule. Nil if the state is not open
+    /// or can't be read now.
     package nonisolated func openDeadLetters(
         limit: Int
     ) async -> (newest: [DeadLetter], counts: [(rule: String?, count: Int)])? {
@@ -95,8 +95,8 @@ package actor RunReport {
         }
     }
 
-    /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or
-    /// can't be read now.
+    /// The earliest pending timers, in order; the number of all pending timers; and the schedules. Nil if the state is
+    /// not open or can't be read now.
     package nonisolated func waiting(
         limit: Int
     ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule])? {
@@ -113,7 +113,7 @@ package actor RunReport {
         return try? await ledger.apart(body)
     }
 
-    /// The summary of the run so far; it has no `last_seq` if the run follows no feed.
+    /// The summary of the run so far. It has no `last_seq` if the run does not follow the feed.
     package func summary(exitCode: Int32, isDryRun: Bool = false) async -> RunSummary {
         RunSummary(
             counters: await counters(), lastSequence: hasSequence ? await progress?.safeSequence : nil,

@@ -17,15 +17,15 @@ struct CountsTask: BackgroundTask {
     /// All documents.
     let list: ListSource
 
-    /// After this time all members know which rules are counted.
+    /// By then, all members know which rules are counted.
     private static let timeToLearn = Counts.othersInterval * 3
-    /// A member with other rules requests each document again, so recently enqueued documents are not enqueued again at
-    /// once.
+    /// The shortest time between two recounts in a log. A member with other rules requests a recount of each document
+    /// that it gets; without this pause the same documents would be enqueued over and over.
     private static let recountInterval: Duration = .seconds(5)
 
     /// When documents were last enqueued in a log for a recount.
     private var enqueuedAt: ContinuousClock.Instant?
-    /// The number of the last recount that was enqueued in the queue.
+    /// The number of the last recount that was enqueued without a log.
     private var lastRecount = 0
 
     init(_ counts: Counts, _ delivery: Delivery, _ ruleSet: RuleSet, _ list: ListSource) {
@@ -65,20 +65,20 @@ struct CountsTask: BackgroundTask {
 
     /// Enqueues the documents that must be counted again.
     ///
-    /// - Returns: Whether there are any.
+    /// - Returns: Whether there were any.
     private mutating func enqueueRecounts(_ enqueuer: any CandidateEnqueuer) async throws -> Bool {
         let newest = try await ledger.newestRecount()
         guard newest > lastRecount else { return false }
         if enqueuer.isDurable, let enqueuedAt, enqueuedAt.duration(to: .now) < Self.recountInterval { return true }
         enqueuedAt = .now
         var last = lastRecount
-        // Without recounts that are added meanwhile.
+        // Recounts that are added meanwhile are left to the next call.
         while last < newest, try await enqueuer.room() {
             let next = try await ledger.recounts(after: last, limit: Counts.recountLimit)
             guard let end = next.last else { break }
             _ = try await enqueuer.enqueue(
                 next.map { number, id in Candidate(unread: id, reason: Reason(countsOnly: true, recount: number)) })
-            // From here on, a log has them. Without a log, they are settled once they are counted.
+            // A log keeps them from here on. Without a log, counting a document removes its recount.
             if enqueuer.isDurable { try await ledger.dropRecounts(next) }
             last = end.number
         }
@@ -88,24 +88,25 @@ struct CountsTask: BackgroundTask {
 
     // MARK: - New and changed rules
 
-    /// Enqueues all documents that may contribute, and waits until they are counted. If the process is killed before,
-    /// the next run starts again. Later changes come from the feed.
+    /// Enqueues all documents that may contribute, and waits until they are counted. If the process is killed before
+    /// that, the next run starts over. Later changes arrive through the feed.
     private mutating func countAll(_ rules: [Int], _ enqueuer: any CandidateEnqueuer) async throws {
-        // A rule that was added meanwhile is not included.
+        // A rule was added or removed meanwhile: the next look counts the new set.
         guard counts.incomplete == rules else { return }
         let names: Logger.Metadata = [LogKey.rules: "\(counts.incompleteNames)"]
         delivery.logger.notice("counting all documents for new and changed rules", metadata: names)
         try await counts.restart(rules)
         try await enqueueAll(enqueuer)
-        // Members with other rules request recounts of documents that they could not count, before they answer these.
+        // Members with other rules request recounts of the documents that they could not count, and only then report
+        // them as done.
         var isCounted = false
         while !isCounted {
-            // Rules that no member has any more are not counted.
+            // Stop counting rules that no member has any more.
             _ = try await counts.look()
             let isSettled = try await enqueuer.untilSettled()
             isCounted = try await !enqueueRecounts(enqueuer) && isSettled
         }
-        // Another rule may have been added meanwhile.
+        // If another rule was added meanwhile, the next look starts over.
         guard try await counts.look() == rules else { return }
         try await counts.complete()
         delivery.logger.notice("counted all documents for new and changed rules", metadata: names)
@@ -134,10 +135,10 @@ struct CountsTask: BackgroundTask {
 typealias CountedDocument = (id: DocumentID, document: JSONValue)
 
 extension Intake {
-    /// The documents of a counting pass that may contribute. Notes those that hold totals.
+    /// The documents of a counting pass that may contribute. Records those that hold leftover totals.
     ///
-    /// Each is read again before it is counted, because the feed may have returned newer content meanwhile, which older
-    /// content must not replace.
+    /// Each document is read again before it is counted: the feed may have delivered newer content meanwhile, which the
+    /// older content must not replace.
     func toBeCounted(
         _ documents: [CountedDocument], _ counts: Counts
     ) async throws(StateError) -> [Candidate] {

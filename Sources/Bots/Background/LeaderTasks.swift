@@ -4,20 +4,20 @@ internal import DocumentFlow
 internal import Fleet
 internal import Locking
 
-/// The background tasks of members that share the work. The leader runs them.
+/// The background tasks of a fleet that shares its work. The leader runs them.
 final class LeaderTasks: LeaderTask {
-    /// How often they check for work that other members have recorded, and the pause after an error.
+    /// How often the tasks check for work that other members have recorded, and the pause after an error.
     private static let interval: Duration = .seconds(1)
 
     private let makers: [BackgroundTask.Factory]
     private let failure = Monitor<(any Error)?>(nil)
 
-    /// They start when this member leads.
+    /// The tasks start when this member becomes the leader.
     init(_ makers: [BackgroundTask.Factory]) { self.makers = makers }
 
     /// Waits until a task fails with an error that no retry can fix. Never returns normally.
     ///
-    /// - Throws: That, or `CancellationError`.
+    /// - Throws: That error, or `CancellationError`.
     func untilFailed() async throws {
         await failure.wait { $0 != nil }
         try Task.checkCancellation()
@@ -32,7 +32,7 @@ final class LeaderTasks: LeaderTask {
         }
     }
 
-    /// Runs a task, and restarts it after errors of the engine. The caller cancels this when the tenure ends.
+    /// Runs a task, and restarts it after engine errors. The caller cancels it when the term ends.
     private func work(_ term: LeaderTerm, _ make: BackgroundTask.Factory) async throws {
         while true {
             do {

@@ -8,7 +8,7 @@ final class LogEnqueuer: CandidateEnqueuer {
     private static let interval: Duration = .milliseconds(250)
 
     private let term: LeaderTerm
-    /// The place in the log of the last document.
+    /// The log position of the last document that was enqueued.
     private let end = Locked<Int64>(0)
 
     /// Valid until the term ends.

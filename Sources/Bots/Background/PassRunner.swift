@@ -6,13 +6,13 @@ internal import Logging
 internal import Rules
 internal import ServiceLifecycle
 
-/// Applies some of a bot's rules to all documents while the bot runs. One pass at a time, because they share a state.
+/// Applies some of a bot's rules to all documents while the bot runs. Passes share a state, so only one runs at a time.
 struct PassRunner: Sendable {
-    /// Some of the rules, for all documents.
+    /// Which rules to apply to all documents, and how to log it.
     struct Pass: Sendable {
         let rules: [String]
         let mode: Mode
-        /// Receive the times of rules with `at:`. Nil: none are kept.
+        /// Where timers of rules with `at:` are recorded. Nil: they are not.
         var timers: DocumentTimers?
         let beginning: Logger.Message
         let end: Logger.Message
@@ -29,8 +29,8 @@ struct PassRunner: Sendable {
         (self.bot, self.settings) = (bot, settings)
     }
 
-    /// - Returns: Whether the pass has come to its end.
-    /// - Throws: Why it has not, in a one-shot run. A daemon logs that.
+    /// - Returns: Whether the pass was completed.
+    /// - Throws: In a one-shot run, the error that ended the pass. A daemon logs it instead.
     func run(_ pass: Pass) async throws -> Bool {
         try await lock.withLock {
             guard !Task.isAskedToStop else { return false }
@@ -55,7 +55,7 @@ struct PassRunner: Sendable {
         try settings.state.catalogue.check()
         var delivery = bot.settings.delivery
         delivery.stateOptions = settings.stateOptions
-        // Counted and shown apart from the run.
+        // A pass is counted and shown separately from the run.
         delivery.retries.observer = nil
         let report = RunReport()
         try await Fixer(
@@ -82,12 +82,12 @@ extension PassRunner.Pass {
             failure: "new and changed rules could not be applied to all documents; the next start tries again")
     }
 
-    /// Rules whose `time` has come; `began` is when the pass began. Both in seconds since 1970.
+    /// Rules that are due at `time`; `began` is when the pass began. Both in seconds since 1970.
     static func scheduled(_ rules: ScheduledRules, began: Int, time: Int) -> Self {
         Self(
             rules: rules.names, mode: .scheduledPass(began: began, time: time),
-            beginning: "applying rules to all documents: their time has come",
-            end: "applied rules to all documents at their time",
-            failure: "rules could not be applied to all documents at their time; trying again in a minute")
+            beginning: "starting a scheduled pass: applying rules to all documents",
+            end: "finished a scheduled pass over all documents",
+            failure: "a scheduled pass over all documents failed; trying again in a minute")
     }
 }

@@ -7,10 +7,9 @@ internal import Logging
 internal import Rules
 internal import ServiceLifecycle
 
-/// Applies rules of files with `every` to all documents at their times, one pass at a time. A run with an end makes up
-/// for missed passes.
+/// Applies the rules of files with `every` to all documents on schedule, one pass at a time.
 ///
-/// A killed pass is started again.
+/// A one-shot run makes up for missed passes. A pass that was killed is started again.
 struct PassTask: BackgroundTask {
     let schedules: [ScheduledRules]
     /// ``PassRunner/run(_:)``.

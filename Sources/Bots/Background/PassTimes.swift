@@ -4,13 +4,13 @@ internal import Encodings
 internal import Logging
 internal import Rules
 
-/// Decides when scheduled rules run over all documents: at their times, one pass at a time, and once for all times that
-/// were missed. Without I/O.
+/// Decides when scheduled rules run over all documents: on schedule, one pass at a time, and only once for all the
+/// times that were missed. Does no I/O.
 struct PassTimes {
     enum Step: Equatable {
         /// The schedule with this index is due.
         case begin(Int)
-        /// None is due before this time, in seconds since 1970; nil: none ever is.
+        /// No schedule is due before this time, in seconds since 1970. Nil: none will ever be due.
         case wait(until: Int?)
     }
 
@@ -18,22 +18,22 @@ struct PassTimes {
         let scheduled: ScheduledRules
         var begun: Int?
         var done: Int
-        /// After a pass that failed.
+        /// When a failed pass may be retried.
         var notBefore = Int.min
     }
 
-    /// A pass that was killed this many seconds ago, or fewer, goes on: it does not decide again what it has written.
+    /// A killed pass that began at most this many seconds ago is resumed: it skips the documents that it has written.
     private static let resumable = 3600
-    /// The seconds after which a failed pass begins again.
+    /// How many seconds after a failure a pass is retried.
     static let retryWait = 60
-    /// A last pass that lies further in the future shows that the clock was set back.
+    /// If the last pass is more than this many seconds in the future, the clock was set back.
     fileprivate static let tolerance = 86_400
 
     private var entries: [Entry]
 
     /// - Parameters:
-    ///   - schedules: Those of the rules in force.
-    ///   - recorded: What the state knows of them, and perhaps of others.
+    ///   - schedules: The schedules of the current rules.
+    ///   - recorded: The schedules that the state has recorded; may include others.
     init(_ schedules: [ScheduledRules], _ recorded: [RecordedSchedule], now: Int) {
         entries = schedules.map { scheduled in
             let known = recorded.first { $0.isOf(scheduled) }
@@ -55,11 +55,11 @@ struct PassTimes {
         entry.scheduled.schedule.next(after: entry.done > now + Self.tolerance ? now : entry.done)
     }
 
-    /// Says when each pass is due.
+    /// Logs when each pass is due.
     func log(now: Int, isDryRun: Bool, _ logger: Logger) {
         for (entry, due) in zip(entries, due(now: now)) {
             logger.info(
-                isDryRun ? "would apply rules to all documents" : "rules are applied to all documents at certain times",
+                isDryRun ? "would apply rules to all documents" : "scheduled passes over all documents",
                 metadata: [
                     LogKey.rules: "\(entry.scheduled.names.joined(separator: ", "))",
                     "next": "\(due.map { Timestamp.text(max($0, now)) } ?? "never")",
@@ -67,10 +67,10 @@ struct PassTimes {
         }
     }
 
-    /// What to record as a pass begins.
+    /// Begins a pass.
     ///
-    /// - Returns: `begun` is when the pass began: before now if one was killed a short time ago. `time` is that for which
-    ///   it runs: the first one that was missed, and the same until it has come to its end.
+    /// - Returns: What to record. `begun` is when the pass began, which is before `now` if it resumes a killed pass.
+    ///   `time` is the scheduled time that it runs for: the first missed one, unchanged until the pass is completed.
     mutating func begin(_ index: Int, now: Int) -> (scheduled: ScheduledRules, begun: Int, done: Int, time: Int) {
         let isResumed = entries[index].begun.map { (0..<Self.resumable).contains(now - $0) } ?? false
         let begun = isResumed ? entries[index].begun ?? now : now
@@ -78,20 +78,20 @@ struct PassTimes {
         return (entries[index].scheduled, begun, entries[index].done, due(entries[index], now: now) ?? now)
     }
 
-    /// The pass has come to its end.
+    /// Notes that the pass was completed.
     ///
-    /// - Parameter began: When it began, or began again.
+    /// - Parameter began: When it began or was resumed.
     mutating func end(_ index: Int, began: Int) {
         entries[index].begun = nil
         entries[index].done = began
     }
 
-    /// The pass has failed.
+    /// Notes that the pass has failed.
     mutating func fail(_ index: Int, now: Int) { entries[index].notBefore = now + Self.retryWait }
 }
 
 extension RecordedSchedule {
-    /// When the next pass is due; nil if that never comes, or a later version wrote the line.
+    /// When the next pass is due; nil if never, or if a later version wrote the line.
     ///
     /// - Parameter now: In seconds since 1970.
     package func next(now: Int) -> Int? {

@@ -7,11 +7,10 @@ internal import Logging
 
 /// Enqueues documents whose timers are due, the earliest first.
 ///
-/// A changed system clock is noticed within ``Delivery/Intervals/longestSleep``. Without timers, the task does not wake
-/// up.
+/// Notices a changed system clock within ``Delivery/Intervals/longestSleep``. Sleeps as long as there are no timers.
 struct TimerTask: BackgroundTask {
     /// How many timers are read at once.
-    private static let portion = 1_000
+    private static let batchSize = 1_000
 
     let timers: DocumentTimers
     let rules: [String]
@@ -19,11 +18,12 @@ struct TimerTask: BackgroundTask {
     let now: @Sendable () -> Int
     let longestSleep: Duration
     let logger: Logger
-    /// The timers that were appended to a log, which does not know what is under way. Nil for the queue, which does.
+    /// The timers that were appended to a log, which does not know which documents are under way. Nil without a log:
+    /// the queue knows.
     private(set) var dispatched: DispatchedTimers?
-    private var hasSaidSo = false
+    private var hasLoggedDue = false
 
-    /// - Parameter rules: The names of the rules whose timers it fires.
+    /// - Parameter rules: The names of the rules whose timers fire.
     init(_ timers: DocumentTimers, _ rules: [String], _ settings: Delivery.Settings, _ logger: Logger) {
         (self.timers, self.rules, self.logger) = (timers, rules, logger)
         now = settings.now
@@ -39,10 +39,10 @@ struct TimerTask: BackgroundTask {
         guard phase != .stopping else { return BackgroundTaskResult() }
         let now = now()
         let count = try await enqueueDue(by: now, enqueuer)
-        if count > 0, !hasSaidSo {
+        if count > 0, !hasLoggedDue {
             logger.debug("timers are due", metadata: [LogKey.documents: "\(count)"])
         }
-        hasSaidSo = count > 0
+        hasLoggedDue = count > 0
         // With a log, the task runs at regular intervals.
         let next = enqueuer.isDurable ? nil : try await timers.next(after: now)
         return BackgroundTaskResult(
@@ -60,14 +60,14 @@ struct TimerTask: BackgroundTask {
         while try await enqueuer.room() {
             let due = try await timers.ledger.timers(
                 from: dispatched?.start, dueBy: now, ofRules: rules, after: last,
-                limit: Self.portion)
+                limit: Self.batchSize)
             let new = dispatched?.new(among: due) ?? due
             var seen: Set<DocumentID> = []
             let documents = new.map(\.id).filter { seen.insert($0).inserted }
             count += try await enqueuer.enqueue(documents.map { Candidate(ofTimer: $0) })
             dispatched?.note(due)
             last = due.last
-            guard due.count < Self.portion else { continue }
+            guard due.count < Self.batchSize else { continue }
             dispatched?.end()
             break
         }

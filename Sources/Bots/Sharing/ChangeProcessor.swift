@@ -6,9 +6,9 @@ internal import Locking
 
 /// Decides the changes of a fleet's partitions with the pipeline of this process.
 ///
-/// The pipeline reads each document as it is now, so several changes of one are decided once. What it can't decide
-/// becomes a dead letter of the state. What must wait for something is parked in the log, so that others need not wait
-/// for it. So every change is answered as done or as parked, unless this process ends before.
+/// The pipeline reads the current revision of each document, so several changes of one document are decided once.
+/// A change that can't be decided becomes a dead letter in the state. A change that must wait is parked in the log, so
+/// it does not hold up others. Every change is answered as done or parked, unless this process ends first.
 struct ChangeProcessor: Processor {
     let delivery: Delivery
 
@@ -23,7 +23,7 @@ struct ChangeProcessor: Processor {
         let candidates = changes.map { change in
             counted(change).ofLog { end in
                 guard open.with({ $0.contains(change.n) }) else { return }
-                // Removed last: once nothing is open, there is no other answer than these.
+                // Removed only after the answer: once none is open, all were answered here.
                 answer(change, Self.verdict(end))
                 _ = open.with { $0.remove(change.n) }
             }
@@ -35,7 +35,7 @@ struct ChangeProcessor: Processor {
             try await delivery.take(candidates)
             await open.wait(until: \.isEmpty)
         } catch {
-            // What was taken may still be finished: it is decided once more then.
+            // Candidates that were taken may still finish; their changes are decided once more then.
         }
         let left = open.with { open in
             defer { open = [] }
@@ -49,11 +49,11 @@ struct ChangeProcessor: Processor {
         case .finished: .done
         case .abandoned: .postponed
         case .waits(let due):
-            .parked(max(ContinuousClock.now.duration(to: due), .zero), "it waits to be tried again")
+            .parked(max(ContinuousClock.now.duration(to: due), .zero), "waiting for its next attempt")
         }
     }
 
-    /// An own revision is not decided, but it may have to be counted.
+    /// Own revisions are not decided, but they may have to be counted.
     private func counted(_ change: LoggedChange) -> Candidate {
         var candidate = candidate(change)
         candidate.reason.isOfCount = change.mustBeCounted

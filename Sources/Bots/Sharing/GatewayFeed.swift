@@ -2,22 +2,23 @@ internal import Fleet
 internal import GatewayClient
 internal import Locking
 
-/// The feed of a keyspace, without documents, for the member of a fleet that leads.
+/// The feed of a keyspace, without documents, for the leader of a fleet.
 struct GatewayFeed: LeaderFeed {
     private static let longestWait: Duration = .seconds(50)
 
     let gateway: Gateway
-    /// Only these channels of a Sync Gateway. Nil: all that this user may see.
+    /// Only these Sync Gateway channels. Nil: all channels that this user may read.
     let channels: [String]?
-    /// Where a log without any change begins.
+    /// Where an empty log begins.
     let start: SequenceID
-    /// Told that the feed was read to its end, and that it no longer is.
+    /// Called when the feed was read to its end, and when that is no longer so.
     let noteCaughtUp: @Sendable (_ isCaughtUp: Bool) async -> Void
-    /// Records a sequence up to which all is answered.
+    /// Records a sequence up to which all changes are answered.
     let save: @Sendable (SequenceID) async throws -> Void
     /// Called when a request has ended.
     var noteAnswer: @Sendable () -> Void = {}
-    /// Called when the database may be another one now. Nothing is read, or what was read is dropped, if it throws.
+    /// Called when the database may have been replaced. If it throws, nothing is read, and rows already read are
+    /// dropped.
     var confirmDatabase: @Sendable () async throws -> Void = {}
     private let confirmed = Locked<ContinuousClock.Instant?>(nil)
 
@@ -39,7 +40,7 @@ struct GatewayFeed: LeaderFeed {
             return confirmed
         }
         if last.map({ $0.duration(to: .now) > Self.longestPause }) != false { try await confirmDatabase() }
-        // A request that fails leaves it unconfirmed.
+        // If the request fails, the database remains unconfirmed.
         let part = try await read(after: sequence, limit: limit)
         if let sequence, let reached = part.sequence, Self.isFarBehind(reached, sequence) {
             try await confirmDatabase()
@@ -48,7 +49,7 @@ struct GatewayFeed: LeaderFeed {
         return part
     }
 
-    /// Whether the feed went back.
+    /// Whether the feed has moved back.
     private static func isFarBehind(_ reached: String, _ since: String) -> Bool {
         guard let reached = SequenceID(reached), let since = SequenceID(since) else { return false }
         return reached.isFarBehind(since)
@@ -58,14 +59,14 @@ struct GatewayFeed: LeaderFeed {
         defer { noteAnswer() }
         let since = try sequence.map { text in
             guard let sequence = SequenceID(text) else {
-                throw GatewayError(.malformedAnswer, "the log holds no sequence: \(text)")
+                throw GatewayError(.malformedAnswer, "the fleet's log holds an invalid sequence: \(text)")
             }
             return sequence
         }
         var request = ChangesRequest(
             since: since ?? start, feed: .longpoll(timeout: Self.longestWait), includesDocuments: false, limit: limit,
             filter: channels.map { .channels($0) })
-        // The member that decides may have rules that resolve conflicts, whatever this one's are.
+        // The member that decides the change may have rules that resolve conflicts, even if this member has none.
         request.listsAllLeaves = true
         var answer = try await gateway.changes(request)
         var entries: [FeedEntry] = []
@@ -74,7 +75,7 @@ struct GatewayFeed: LeaderFeed {
         while let batch = try await answer.next() {
             for change in batch {
                 if change.kind == .failure {
-                    // The rows behind it are missing, whatever the end of the answer says. Those before it count.
+                    // The rows after it are missing, whatever the response ends with. The rows before it are valid.
                     guard let reached else {
                         throw GatewayError(
                             .serverError,
@@ -93,7 +94,7 @@ struct GatewayFeed: LeaderFeed {
         return FeedPart(entries: entries, sequence: reached == since ? nil : reached?.description)
     }
 
-    /// Nil for a row that no rule is about.
+    /// Nil for a row that no rule can match.
     private static func entry(_ change: Change, _ sequence: SequenceID) -> FeedEntry? {
         switch change.kind {
         case .document, .withoutBody, .malformed, .tombstone:

@@ -8,12 +8,12 @@ internal import Logging
 internal import PostgreSQL
 internal import ServiceLifecycle
 
-/// The part of one process in a fleet that shares its work.
+/// The part that one process plays in a fleet that shares its work.
 ///
-/// One process reads the feed, without documents, into a log; all work on partitions of that log that they have leased.
-/// See the page "Several machines".
+/// The leader reads the feed, without documents, into a log. All members work on the partitions of that log that they
+/// have leased. See the page "Several machines".
 struct SharedWork: Sendable {
-    /// A log in an engine, of which this process becomes a member.
+    /// A log in an engine, and this process's membership in it.
     private struct Membership {
         let engine: Engine
         let log: PostgresWorkLog
@@ -25,12 +25,12 @@ struct SharedWork: Sendable {
     private let sharing: Sharing
     private let logger: Logger
     private let member = Locked<FleetMember?>(nil)
-    private let troubleShownAt = Locked<ContinuousClock.Instant?>(nil)
+    private let troubleLoggedAt = Locked<ContinuousClock.Instant?>(nil)
 
     private var engine: Engine? { membership?.engine }
     private var tally: FleetTally? { engine?.tally }
 
-    /// While a trouble lasts, it is logged this often.
+    /// How often a persistent error is logged.
     private static let troubleInterval: Duration = .seconds(60)
 
     /// With a log in the engine.
@@ -46,15 +46,15 @@ struct SharedWork: Sendable {
         membership = Membership(engine: engine, log: log)
     }
 
-    /// With any other log, which has no members.
+    /// With any other log, which does not track members.
     init(_ log: any WorkLog, _ sharing: Sharing, logger: Logger) {
         (self.log, self.sharing, self.logger) = (log, sharing, logger)
         membership = nil
     }
 
-    /// Makes the tables if they are missing, and becomes a member of the fleet.
+    /// Creates the tables if they are missing, and makes this process a member of the fleet.
     ///
-    /// - Returns: What lets this process write, in each transaction, as long as it is one.
+    /// - Returns: A check for each transaction, which lets this process write only while it is a member.
     /// - Throws: ``StateError``.
     func join() async throws(StateError) -> EngineStore.Fence {
         guard let membership else { return { _ in } }
@@ -80,20 +80,20 @@ struct SharedWork: Sendable {
         let (owner, number) = (engine.owner, log.membership)
         return { [member, tally = engine.tally] connection in
             do { try PostgresWorkLog.lockMember(owner, membership: number, connection) } catch {
-                // Not those of a member that has left.
+                // Writes of a member that has left don't count.
                 if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) { tally.add(.fencedCommits) }
                 throw error
             }
         }
     }
 
-    /// Gives back what is left, whether the work had begun or not.
+    /// Gives back the leases of this member, whether or not it had begun to work.
     func leave() async { try? await membership?.log.leave() }
 
     /// Closes the connections. Blocks for a moment.
     func close() { membership?.log.close() }
 
-    /// Asked before anything is done that others would notice.
+    /// Call it before any externally visible effect.
     ///
     /// - Throws: ``StateError/fenced(_:)``.
     func requireTenure() throws {
@@ -102,7 +102,7 @@ struct SharedWork: Sendable {
         }
     }
 
-    /// Makes what works on the log, and counts as this process's member from now on.
+    /// Makes the worker on the log, which represents this process in the fleet from now on.
     func makeMember(
         _ feed: some LeaderFeed, _ backgroundTasks: LeaderTasks, _ processor: some Processor
     ) -> FleetMember {
@@ -118,15 +118,16 @@ struct SharedWork: Sendable {
         tally?.endSharing()
     }
 
-    /// Up to where all changes are answered; nil if the log can't say. To be asked last: the calls of a member that leaves
-    /// end soon.
+    /// The sequence up to which all changes are answered; nil if the log does not tell.
+    ///
+    /// Call it last: it shortens the time limit of all further calls to the engine.
     func lastAnswered() async -> SequenceID? {
         engine?.endCallsSoon()
         guard let answered = try? await log.answered()?.sequence else { return nil }
         return SequenceID(answered)
     }
 
-    /// Errors of the log are those of the state.
+    /// Turns errors of the log into state errors.
     func translatingErrors(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let error as WorkLogError {
             guard let engine else { throw error }
@@ -141,15 +142,15 @@ struct SharedWork: Sendable {
         case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")
         case .backlogFull(let count):
             logger.notice(
-                "not reading on: too many changes wait in the log", metadata: ["changes": "\(count)"])
+                "feed paused: too many changes wait in the log", metadata: ["changes": "\(count)"])
         case .unavailable where Task.isCancelled: break
         case .unavailable(let reason, _):
-            let isShown = troubleShownAt.withLock { shownAt in
-                if let shown = shownAt, shown.duration(to: .now) < Self.troubleInterval { return false }
-                shownAt = .now
+            let isDue = troubleLoggedAt.withLock { loggedAt in
+                if let last = loggedAt, last.duration(to: .now) < Self.troubleInterval { return false }
+                loggedAt = .now
                 return true
             }
-            if isShown {
+            if isDue {
                 logger.warning("the gateway or the engine failed; trying again", metadata: [LogKey.reason: "\(reason)"])
             }
         default: logger.debug("\(note)")

@@ -1,14 +1,15 @@
 internal import DocumentFlow
 package import Fleet
 
-/// How the processes of a fleet share the work (`--role`). Without it, one is active
-/// and the others are on standby.
+/// How the processes of a fleet share the work (`--role`). Without it, one process is active and the others are on
+/// standby.
 package struct Sharing: Sendable, Equatable {
     package static let defaultPartitions = Partitioning.defaultPartitions
 
     /// What this process does.
     package let role: FleetMember.Role
-    /// How many parts the documents fall into: the most processes that can work. Fixed with the first start of a fleet.
+    /// The number of partitions that the documents are divided into. At most this many processes can work at the same
+    /// time. Fixed by the first start of a fleet.
     package let partitions: Int
 
     package init(role: FleetMember.Role, partitions: Int = Self.defaultPartitions) {
@@ -17,7 +18,7 @@ package struct Sharing: Sendable, Equatable {
     }
 
     /// - Parameter catchesUp: Whether changed rules are applied to all documents.
-    /// - Throws: `RunError` if that can't be shared.
+    /// - Throws: `RunError` if it is: members that share the work can't do that.
     package static func check(catchesUp: Bool) throws {
         guard catchesUp else { return }
         throw RunError(

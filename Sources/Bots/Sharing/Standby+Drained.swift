@@ -5,14 +5,14 @@ internal import PostgreSQL
 internal import ServiceLifecycle
 
 extension Standby {
-    /// Runs `turn` until it ends, or until this member is drained: then it finishes what is under way.
+    /// Runs `turn` until it ends, or until this member is drained; then it finishes the work under way.
     ///
-    /// - Returns: True if it was drained, and the process goes on; false if it ends.
+    /// - Returns: True if the member was drained and the process continues; false if the process ends.
     /// - Throws: What `turn` throws.
     func whileNotDrained(_ turn: @escaping @Sendable () async throws -> Void) async throws -> Bool {
         var quiet = logger
         quiet.logLevel = max(quiet.logLevel, .warning)
-        // A group of its own: it can be stopped without the process, and is stopped with it.
+        // A separate group: it can be stopped without the process, and stops when the process does.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
@@ -34,29 +34,30 @@ extension Standby {
         return isDrained.withLock { $0 } && !Task.isShuttingDownGracefully
     }
 
-    /// Three times in a lease, tells the others that this member is there, and asks whether it is drained.
+    /// Three times per lease, renews this member's entry in the engine and asks whether it is drained.
     ///
     /// - Throws: `CancellationError`.
     private func untilDrained() async throws {
         var isFirst = true
         while true {
             do {
-                let isDrained = try await isDrained(tellsOthers: isFirst || sharing != nil)
+                let isDrained = try await isDrained(renewsEntry: isFirst || sharing != nil)
                 isFirst = false
                 if isDrained { return }
                 try await Task.sleep(for: engine.lease / 3)
             } catch {
                 try Task.checkCancellation()
-                // Renewals find out whether the engine answers. The first member has to create the tables.
+                // Lease renewals detect an unavailable engine. At first, the tables may still be missing.
                 try await Task.sleep(for: isFirst ? .milliseconds(200) : engine.lease / 3)
             }
         }
     }
 
-    /// - Parameter tellsOthers: Not needed again by who runs alone: its lease does it.
-    private func isDrained(tellsOthers: Bool) async throws -> Bool {
+    /// - Parameter renewsEntry: Whether to renew this member's entry. The active member of a fleet that does not share
+    ///   the work needs that only once: after that, its lease shows that it is alive.
+    private func isDrained(renewsEntry: Bool) async throws -> Bool {
         try await queue.perform { [engine, ruleSetHash, role] connection in
-            if tellsOthers { try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection) }
+            if renewsEntry { try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection) }
             try engine.tally.store(connection)
             return try EngineMember.isDrained(engine, connection)
         }

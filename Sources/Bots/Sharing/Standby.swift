@@ -6,13 +6,13 @@ internal import Locking
 internal import Logging
 internal import PostgreSQL
 
-/// A member of a fleet that waits until it may run.
+/// A member of a fleet that waits until it may be active.
 ///
-/// It asks the engine only; the gateway hears nothing of it.
+/// It only asks the engine; it sends no requests to the gateway.
 final class Standby: Sendable {
     let engine: Engine
     let ruleSetHash: String
-    /// How it shares the work with others. Nil: it does not.
+    /// How it shares the work with other members. Nil: it does not.
     let sharing: Sharing?
     private let report: RunReport
     private let observer: (any RunObserver)?
@@ -23,10 +23,10 @@ final class Standby: Sendable {
     private let state = Locked(State())
 
     private struct State {
-        /// Whether this process was active or on standby before. From then on its configuration is right, and it does
-        /// not end because the engine is reconfigured.
+        /// Whether this process was active or on standby before. Its configuration is then known to be right, and the
+        /// process does not end when the engine is reconfigured.
         var isEstablished = false
-        /// Since when the tables are missing.
+        /// When the tables were first missing.
         var lostAt: ContinuousClock.Instant?
         var turnEndedAt: ContinuousClock.Instant?
         var told: (reason: String, at: ContinuousClock.Instant)?
@@ -46,13 +46,15 @@ final class Standby: Sendable {
         queue = engine.makeQueue()
     }
 
-    /// How often it asks.
+    /// How often it asks the engine.
     private var interval: Duration { min(.milliseconds(500), engine.lease / 10) }
 
-    /// Returns when no member is active, as far as the engine knows, and this member is not drained; waits while the engine can't
-    /// be reached. Past the start, also while it refuses this process, and for some time if the tables are gone.
+    /// Returns when the engine knows no active member and this member is not drained.
     ///
-    /// - Throws: ``StateError`` if a retry is of no use; `CancellationError`.
+    /// Waits while the engine is unavailable. Once ``isEstablished``, it also waits while the engine refuses this
+    /// process, and for `lossDelay` if the tables are gone.
+    ///
+    /// - Throws: ``StateError`` if a retry can't help; `CancellationError`.
     func untilFree() async throws {
         try await withTaskCancellationHandler {
             try await waitUntilFree()
@@ -94,15 +96,19 @@ final class Standby: Sendable {
         return true
     }
 
-    /// What stands in the way of this member.
+    /// What, if anything, keeps this member from being active.
     enum Standing: Equatable {
-        case free, missing
+        /// Nothing does.
+        case free
+        /// The tables are missing.
+        case missing
         /// This member was drained.
         case drained
+        /// This process is active.
         case runs(String)
     }
 
-    /// Whether the tables may still come back.
+    /// Whether the tables may still reappear.
     private var mustWaitForTables: Bool {
         get async {
             guard await isEstablished else { return false }
@@ -114,7 +120,7 @@ final class Standby: Sendable {
         }
     }
 
-    /// Whether this process is past its start.
+    /// Whether this process was active or on standby before.
     var isEstablished: Bool {
         get async {
             let hasRun = await report.hasDelivered
@@ -125,21 +131,21 @@ final class Standby: Sendable {
         }
     }
 
-    /// Whether this process goes on after an error of the engine.
+    /// Whether this process retries after an engine error.
     func canRetry(after error: StateError) async -> Bool {
         switch error {
         case .locked, .fenced, .engineUnavailable: true
         case .engineRefused: await isEstablished
-        // The state folder is not the engine's.
+        // An error of the state folder is not the engine's.
         case .cannotCreate(let path, _): path == engine.description ? await isEstablished : false
         default: false
         }
     }
 
-    /// What it does in the fleet, for those who ask.
+    /// This process's role in the fleet, for `changebot fleet status`.
     var role: String { sharing?.role.rawValue ?? "run" }
 
-    /// Who runs. Tells the others that this member is there.
+    /// Renews this member's entry in the engine, and asks which process is active.
     private func standing() async throws -> Standing {
         do {
             return try await queue.perform { [engine, ruleSetHash, role, shares = sharing != nil] connection in
@@ -151,14 +157,15 @@ final class Standby: Sendable {
                     .map { .runs($0) } ?? .free
             }
         } catch let error as PostgresError where error.sqlState == EngineSchema.undefinedTable {
-            // Removed after it was looked for.
+            // Removed after the check.
             return .missing
         } catch {
             throw StateError.engine(engine, .reading, error)
         }
     }
 
-    /// This member's turn is over. Waits a moment if the one before was over a moment ago: what is wrong may last.
+    /// Notes the error that ended this member's turn. If the previous turn ended just before, waits a second, because
+    /// the cause may persist.
     func note(_ error: StateError) async throws {
         if case .locked = error { return }
         if sharing == nil, case .fenced = error { engine.tally.add(.leaseLosses) }
@@ -177,10 +184,10 @@ final class Standby: Sendable {
     }
 
     private static let shortTurn: Duration = .seconds(5)
-    /// While a trouble lasts, it is logged this often.
+    /// How often a persistent error is logged.
     private static let repetition: Duration = .seconds(60)
 
-    /// This process ends.
+    /// Leaves the fleet as the process ends.
     func leave() {
         try? queue.performNow { try EngineMember.leave(engine.owner, $0) }
         queue.close()

@@ -4,14 +4,14 @@ internal import FleetEngine
 internal import Logging
 internal import PostgreSQL
 
-/// What a member that waits has logged, so that it logs only what is new.
+/// Logs what a member on standby learns from the engine, without repeating itself.
 struct StandbyNews {
     private let engine: Engine
     private let lossDelay: Duration
     private let observer: (any RunObserver)?
     private let logger: Logger
     private var told: String?
-    /// The process that ran last.
+    /// The process that was last active.
     private var predecessor: String?
     private(set) var isDrained = false
 
@@ -46,7 +46,7 @@ struct StandbyNews {
         case .missing:
             guard isNew("missing") else { return }
             logger.warning(
-                "the engine lost the state of the fleet; making it anew unless it comes back",
+                "the engine lost the state of the fleet; will recreate it unless it reappears",
                 metadata: [LogKey.fleet: fleet, LogKey.wait: "\(lossDelay)"])
         case .drained:
             guard isNew("drained") else { return }
@@ -65,7 +65,7 @@ struct StandbyNews {
     mutating func tell(_ error: StateError) {
         if case .engineUnavailable(let reason) = error {
             guard isNew("") else { return }
-            logger.warning("the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])
+            logger.warning("the engine is unavailable; trying again", metadata: [LogKey.reason: "\(reason)"])
         } else {
             guard isNew("\(error)") else { return }
             logger.warning("the engine refuses this process; trying again", metadata: [LogKey.reason: "\(error)"])

@@ -4,7 +4,7 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// Dead-lettered documents as they are now.
+/// The current revisions of dead-lettered documents.
 struct DeadLetterSource: WorkSource {
     /// Documents per request.
     private static let batchSize = 100

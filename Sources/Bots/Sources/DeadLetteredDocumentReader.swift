@@ -5,13 +5,13 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-/// Reads dead-lettered documents as they are now.
+/// Reads the current revisions of dead-lettered documents.
 struct DeadLetteredDocumentReader {
     private let gateway: Gateway
     private let decidesDeletions: Bool
     private let answerLimit: Int
     private let contact: GatewayContact
-    /// Of the requests for leaves.
+    /// The history of requests for leaves.
     private let history = SharedHistory()
     private var reader: CurrentDocumentReader
 
@@ -19,13 +19,13 @@ struct DeadLetteredDocumentReader {
     init(gateway: Gateway, decidesDeletions: Bool, progress: RunProgress, settings: Delivery.Settings, logger: Logger) {
         self.gateway = gateway
         self.decidesDeletions = decidesDeletions
-        // Beside the answer, its documents are in memory several times.
+        // Besides the response itself, memory holds its documents several times.
         answerLimit = min(CurrentDocumentReader.answerLimitForSeveral, max(1, settings.capacity.memory.limit / 4))
         contact = GatewayContact(settings: settings.retries, logger: logger) { await progress.noteRetry() }
         reader = contact.makeReader(of: gateway)
     }
 
-    /// Reads documents and delivers them in parts as answers arrive.
+    /// Reads documents and delivers them in batches as responses arrive.
     ///
     /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, what `take` throws.
     mutating func read(
@@ -41,7 +41,7 @@ struct DeadLetteredDocumentReader {
             for (document, lookup) in zip(known.prefix(ids.count), lookups) {
                 read.append(RetriedDocument(document, try await content(of: document.id, lookup)))
                 bytes += read.last?.byteCount ?? 0
-                // Tombstones are read one by one, and may be large.
+                // Tombstones are read one at a time and can be large.
                 guard bytes >= answerLimit else { continue }
                 try await take(read)
                 (read, bytes) = ([], 0)
@@ -62,9 +62,9 @@ struct DeadLetteredDocumentReader {
         }
     }
 
-    /// Lists don't show the members of a tombstone, and Sync Gateway gives the same answer for a deleted document as for
-    /// one that never existed. If any rule decides deletions, the leaves are requested. A document that keeps failing
-    /// while the gateway answers is unreadable.
+    /// Lists don't show the members of a tombstone, and Sync Gateway responds to requests for deleted documents as if
+    /// they had never existed. So if any rule decides deletions, the leaves are requested. If a document keeps failing
+    /// while the gateway answers, it is unreadable.
     private func remains(of id: DocumentID) async throws -> RetriedDocument.Content {
         guard decidesDeletions else { return .gone }
         let answer = try await contact.askOrGiveUp(
@@ -78,14 +78,14 @@ struct DeadLetteredDocumentReader {
     }
 }
 
-/// What is left of a document that the gateway does not return: a tombstone, or nothing.
+/// What remains of a document that the gateway does not return: a tombstone, or nothing.
 enum DocumentRemains {
-    /// From its leaves.
+    /// What remains, according to the document's leaves.
     static func content(of leaves: [OpenRevision]) -> RetriedDocument.Content {
         leaves.winningTombstone.map { .tombstone($0.revision, $0.text) } ?? .gone
     }
 
-    /// Whether the same request would get the same error again.
+    /// Whether repeating the request would return the same error.
     static func isFinal(_ error: GatewayError) -> Bool {
         switch error.code {
         case .notFound: !error.isAboutKeyspace
@@ -94,7 +94,7 @@ enum DocumentRemains {
         }
     }
 
-    /// From the last error instead of the leaves.
+    /// What remains, according to the error that the request for leaves returned.
     static func content(after error: GatewayError) -> RetriedDocument.Content {
         error.code == .notFound && isFinal(error) ? .gone : .unreadable(reason: error.message)
     }

@@ -3,21 +3,22 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// The feed of a keyspace, with documents: to its end, or for ever.
+/// The feed of a keyspace, with documents: up to its end, or without end.
 struct FeedSource: WorkSource {
-    /// How long the next request for changes waits, at most, for what the last ones lead to: as long as a gateway takes
-    /// for a small write. A longpoll at the same time would make that write slower.
+    /// How long the next feed request waits, at most, for the writes of the last changes. A gateway takes about this
+    /// long for a small write, and a concurrent longpoll would slow it down.
     private static let longestRest: Duration = .milliseconds(20)
 
     let gateway: Gateway
     let start: SequenceID
     let end: FeedReader.End
     let following: FeedReader.Following
-    /// Only these channels of a Sync Gateway. Nil: all that this user may see.
+    /// Only these Sync Gateway channels. Nil: all channels that this user may read.
     let channels: [String]?
     /// Whether this process has read from the database before.
     let knowsKeyspace: Bool
-    /// Called when the database may be another one now. Nothing is read, or what was read is dropped, if it throws.
+    /// Called when the database may have been replaced. If it throws, nothing is read, and rows already read are
+    /// dropped.
     let confirmDatabase: @Sendable () async throws -> Void
     /// Called when a request has ended.
     let noteAnswer: @Sendable () -> Void

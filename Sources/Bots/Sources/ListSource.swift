@@ -3,32 +3,35 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 
-/// All live documents of a keyspace: pages of `_all_docs`, in the order of ids. If this user may not read them, the feed
-/// until it is caught up; then a document that changes meanwhile may come twice, and the second decision finds nothing
-/// left to do.
+/// All live documents of a keyspace, from pages of `_all_docs` in the order of ids.
+///
+/// If this user may not read those, the feed is read until the bot is up to date. A document that changes meanwhile may
+/// then be read twice; the second decision finds nothing to do.
 struct ListSource: WorkSource {
     let gateway: Gateway
-    /// Says where the feed ends.
+    /// Tells where the feed ends.
     let info: DatabaseInfo
 
-    private struct EnoughChanged: Error {}
+    private struct LimitReached: Error {}
 
     func run(into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
         do {
             try await read(delivery) { batch in
                 try await intake.take(batch)
-                if await delivery.allowance.isExhausted { throw EnoughChanged() }
+                if await delivery.allowance.isExhausted { throw LimitReached() }
             } takeRows: { rows, reached in
                 try await intake.take(rows, reached: reached)
-                if await delivery.allowance.isExhausted { throw EnoughChanged() }
+                if await delivery.allowance.isExhausted { throw LimitReached() }
             }
-        } catch is EnoughChanged {
+        } catch is LimitReached {
             delivery.logger.debug("reached --limit")
         }
     }
 
-    /// - Parameter takeRows: Takes those of the feed, if it is read.
+    /// - Parameters:
+    ///   - take: Takes pages of documents.
+    ///   - takeRows: Takes rows of the feed, if that is read instead.
     /// - Throws: Also what the closures throw, which ends the reading.
     func read(
         _ delivery: Delivery, take: (DocumentBatch) async throws -> Void,

@@ -7,24 +7,24 @@ internal import GatewayClient
 internal import Locking
 internal import ServiceLifecycle
 
-/// This process's share of a fleet's log. Whenever it leads, it reads the feed into the log.
+/// This process's share of a fleet's log. While this process is the leader, it also reads the feed into the log.
 struct LogSource: WorkSource {
     let sharedWork: SharedWork
-    /// What it does while it leads.
+    /// The tasks of the leader.
     let backgroundTasks: LeaderTasks
     let gateway: Gateway
-    /// Only these channels of a Sync Gateway. Nil: all that this user may see.
+    /// Only these Sync Gateway channels. Nil: all channels that this user may read.
     let channels: [String]?
-    /// Where a log without any change begins.
+    /// Where an empty log begins.
     let start: SequenceID
-    /// Called before the feed is read, if the database may be another one now.
+    /// Called before the feed is read if the database may have been replaced.
     let confirmDatabase: @Sendable () async throws -> Void
     /// Called when a request for the feed has ended.
     let noteAnswer: @Sendable () -> Void
 
     let endsItself = true
 
-    /// Works until a graceful shutdown begins, then finishes what it has begun.
+    /// Works until a graceful shutdown begins, then finishes the work under way.
     ///
     /// - Throws: ``StateError``, `RunError`, `CancellationError`; what `confirmDatabase` throws.
     func run(into delivery: Delivery) async throws {
@@ -34,7 +34,7 @@ struct LogSource: WorkSource {
         defer { sharedWork.forgetMember() }
         await delivery.noteCaughtUp(true)
         member.setBeforeLeaving {
-            // Otherwise the checkpoint would be as old as the last answer of the feed.
+            // Otherwise the checkpoint would be as old as the feed's last response.
             guard let answered = await sharedWork.lastAnswered() else { return }
             try? await delivery.ledger.saveCheckpoint(answered)
         }
@@ -65,7 +65,7 @@ struct LogSource: WorkSource {
         return feed
     }
 
-    /// Ends a member for an error of its feed. A leader would try again.
+    /// Ends the member after a feed error that a retry can't fix. The leader itself would retry.
     private struct FeedEnd {
         private let cause = Locked<(any Error)?>(nil)
         private let came = Signal()

@@ -1,16 +1,16 @@
 internal import Rules
 
-/// The rules that are new, or other than the state knows them.
+/// The rules that are new or changed since the state recorded them.
 struct ChangedRules: Equatable {
-    /// Those that `changebot fix` applies to older documents. Not those with `resolve`: what is in conflict already is for
-    /// `changebot resolve`.
+    /// Rules that `changebot fix` can apply to older documents. Rules with `resolve` are not included: for existing
+    /// conflicts there is `changebot resolve`.
     var plain: [String] = []
-    /// Those with `at`: `fix` keeps no timers, so only the run itself can apply them.
+    /// Rules with `at`. `fix` keeps no timers, so only the run itself can apply them.
     var timed: [String] = []
-    /// Whether there are any with `aggregate`: the run counts all documents for them.
+    /// Whether rules with `aggregate` have changed. The run counts all documents for them.
     var areCounted = false
 
-    /// Those that older documents have not seen, after a run that only applies them to changes.
+    /// Rules that a run without catch-up passes does not apply to older documents.
     var names: [String] { plain + timed }
 
     var isEmpty: Bool { names.isEmpty && !areCounted }

@@ -4,11 +4,11 @@ internal import Encodings
 internal import GatewayClient
 internal import Logging
 
-/// What decides where a run starts.
+/// The facts that decide where a run starts.
 struct StartFacts {
-    /// The state's checkpoint, and the hash of the rules then in force.
+    /// The state's checkpoint, and the hash of the rules at that time.
     let checkpoint: (sequence: SequenceID, ruleSetHash: String)?
-    /// Whether the checkpoint was removed by a command. Then no copy may replace it.
+    /// Whether a command removed the checkpoint. Then no copy may replace it.
     let isCheckpointReset: Bool
     /// The option `--since`.
     let since: BotSettings.Start?
@@ -16,18 +16,18 @@ struct StartFacts {
     let copy: DatabaseMark?
     /// The hash of the rules of this run.
     let ruleSetHash: String
-    /// The rules that are new or other than they were; nil if the state does not know.
+    /// The rules that are new or changed; nil if the state has no record of earlier rules.
     var changedRules: ChangedRules?
     /// The channels that this run reads, in order; nil for all.
     let channels: [String]?
 
-    /// Whether the run starts at the database's newest sequence, so it must be known.
+    /// Whether the run starts at the database's newest sequence, which must then be known.
     var needsNewest: Bool { since == .now && checkpoint == nil }
 
-    /// The checkpoint; else `--since`; else the copy of a checkpoint of the same rules and channels; else the
-    /// beginning.
+    /// The first of these that exists: the checkpoint; `--since`; the copy of a checkpoint of the same rules and
+    /// channels; the beginning.
     ///
-    /// - Parameter newest: The database's newest sequence, if the gateway tells it.
+    /// - Parameter newest: The database's newest sequence, if the gateway reports it.
     func start(newest: SequenceID?) -> RunStart {
         var start = checkpoint.map(atCheckpoint) ?? withoutCheckpoint(newest)
         if let newest, newest.hasPassed(start.sequence) == false { start.notices.append(.notReached(newest: newest)) }
@@ -65,15 +65,15 @@ struct StartFacts {
 /// Where a run starts, and what to tell the user about it.
 struct RunStart: Equatable {
     enum Notice: Equatable {
-        /// There is a checkpoint, so `--since` does not count.
+        /// There is a checkpoint, so `--since` is ignored.
         case sinceIgnored
         case channelsChanged
-        /// The rules are others than at the checkpoint; these are new or changed. Empty: it is not known which, or
-        /// some are gone.
+        /// The rules differ from those at the checkpoint; these are new or changed. Empty: rules were removed, or it is
+        /// not known which have changed.
         case rulesChanged([String])
         /// These rules with `at` are new or changed.
         case timedRulesChanged([String])
-        /// The copy in the database is of other rules or channels.
+        /// The copy in the database belongs to other rules or channels.
         case otherCopy
         /// The run starts at the copy in the database.
         case atCopy(savedAt: String)
@@ -94,9 +94,9 @@ struct RunStart: Equatable {
 
 extension RunStart {
     /// - Parameters:
-    ///   - stateOptions: The options by which commands find the state; nil if none can.
-    ///   - fixOptions: The options with which `changebot fix` applies the rules to the same database; nil: it is not
-    ///     advised.
+    ///   - stateOptions: The command-line options that select the state; nil if no command can open it.
+    ///   - fixOptions: The options for running `changebot fix` with these rules on the same database; nil: the log does
+    ///     not recommend it.
     func log(to logger: Logger, stateOptions: String?, fixOptions: String? = nil) {
         for notice in notices { log(notice, to: logger, stateOptions ?? "", fixOptions) }
     }
@@ -134,10 +134,10 @@ extension RunStart {
     }
 
     /// - Parameters:
-    ///   - names: The rules that are new or changed; empty: it is not known which.
-    ///   - remedy: What applies them to older documents; nil: it is not advised.
+    ///   - names: The rules that are new or changed; empty if it is not known which.
+    ///   - remedy: The command that applies them to older documents; nil if the log does not recommend it.
     private func logRules(_ names: [String], to logger: Logger, remedy: String?) {
-        let advice = names.isEmpty ? nil : remedy.map { "; for documents from before: \($0)" }
+        let advice = names.isEmpty ? nil : remedy.map { "; to apply them to older documents: \($0)" }
         logger.notice(
             "the rules have changed since the checkpoint; they apply from here on\(advice ?? "")",
             metadata: names.isEmpty ? [:] : [LogKey.rules: "\(names.joined(separator: ", "))"])

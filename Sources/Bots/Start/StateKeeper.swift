@@ -4,15 +4,15 @@ internal import GatewayClient
 internal import Logging
 internal import PostgreSQL
 
-/// The states of a bot, and the address of the database whose state is wanted.
+/// Where a run finds its state: the states of a bot, and the address of the database.
 package struct StatePlace: Sendable {
     let catalogue: StateCatalogue
     let address: String
     let ruleSetHash: String
     let purpose: StateCatalogue.Purpose
 
-    /// - Parameter address: The gateway's URL, or `embedded:FILE` because the port of an embedded gateway differs each
-    ///   time.
+    /// - Parameter address: The gateway's URL. For an embedded gateway `embedded:FILE`, because its port changes with
+    ///   each start.
     package init(
         _ catalogue: StateCatalogue, address: String, ruleSetHash: String, purpose: StateCatalogue.Purpose
     ) {
@@ -22,21 +22,21 @@ package struct StatePlace: Sendable {
         self.purpose = purpose
     }
 
-    /// The same for other rules.
+    /// A copy for other rules.
     package func with(ruleSetHash: String) -> StatePlace {
         StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
     }
 
-    /// The same for a process of a fleet that shares its work.
+    /// A copy for a member of a fleet that shares its work.
     ///
-    /// - Parameter fence: Makes sure, in each transaction, that this process may write.
+    /// - Parameter fence: Checks in each transaction that this process may write.
     func shared(_ fence: @escaping EngineStore.Fence) -> StatePlace {
         let shared = StateCatalogue(
             directory: catalogue.directory, name: catalogue.name, engine: catalogue.engine?.with(fence: fence))
         return StatePlace(shared, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
     }
 
-    /// The same with calls to the engine that end at `limit`.
+    /// A copy whose calls to the engine end at `limit`.
     func limited(by limit: CallLimit) -> StatePlace {
         guard let engine = catalogue.engine else { return self }
         let limited = StateCatalogue(
@@ -44,13 +44,13 @@ package struct StatePlace: Sendable {
         return StatePlace(limited, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
     }
 
-    /// A dry run: nothing is changed, in the database either.
+    /// Whether this is a dry run, which changes neither the state nor the database.
     var isReadOnly: Bool { purpose == .preview || purpose == .previewOfExisting }
 }
 
 /// Finds the state that belongs to a gateway's database, and handles resets of the database.
 struct StateKeeper: Sendable {
-    /// Asks the gateway; the run starts with it.
+    /// Sends the first requests of a run.
     let contact: GatewayContact
     private let place: StatePlace
     let marks: MarkDocument
@@ -59,8 +59,8 @@ struct StateKeeper: Sendable {
     private let checkInterval: Duration
 
     /// - Parameters:
-    ///   - name: The bot's name: part of the name of the mark's document.
-    ///   - retries: How requests are retried until the run reads from the database.
+    ///   - name: The bot's name: part of the id of the mark's document.
+    ///   - retries: How requests are retried before the run reads from the database.
     ///   - channels: The channels that the run reads; nil for all.
     ///   - checkInterval: The longest time between two checks of the mark during the run.
     init(
@@ -75,20 +75,20 @@ struct StateKeeper: Sendable {
         self.checkInterval = checkInterval
     }
 
-    /// An open state, and what the mark in its database says.
+    /// An open state, and the result of comparing it with the mark in its database.
     struct Watched {
         let state: StateCatalogue.Opened
         let watch: DatabaseWatch
-        /// A reset only in a dry run, which can't clear the state.
+        /// Only a dry run, which can't clear the state, continues with `.reset`.
         let finding: DatabaseWatch.Finding
     }
 
     // MARK: - Opening
 
-    /// Opens the state and compares it with the mark of the database, until the two belong together.
+    /// Opens the state and compares it with the database's mark, until the two belong together.
     ///
     /// - Parameters:
-    ///   - held: The state, if this run has opened it already. A state that is opened here is closed on failure.
+    ///   - held: The state, if this run has already opened it. A state that is opened here is closed on failure.
     ///   - onReset: Calls ``renew(_:_:forget:)``, or ends the run.
     /// - Throws: `RunError`, ``StateError``, `CancellationError`, what `onReset` throws.
     func open(
@@ -122,7 +122,7 @@ struct StateKeeper: Sendable {
                 }
                 let next = try await onReset(reset, state)
                 if place.isReadOnly { return Watched(state: state, watch: watch, finding: finding) }
-                // The new database gets its mark.
+                // Look for the mark again: the reset database gets a new one.
                 seen = nil
                 if let next { state = next } else { (state, seen) = try await openStateOfMark() }
             }
@@ -132,12 +132,12 @@ struct StateKeeper: Sendable {
         }
     }
 
-    /// Looks for the mark of the database, adds one if the database is new, and opens the state that belongs to it.
+    /// Looks for the database's mark, adds one if the database is new, and opens the state that belongs to it.
     ///
-    /// The gateway must have answered before. If the process is killed in between, the next run finds the mark and
-    /// creates the state.
+    /// Call it after the gateway has answered once. If the process is killed after adding the mark, the next run finds
+    /// it and creates the state.
     ///
-    /// - Returns: Also the mark, if it is known how often it was written.
+    /// - Returns: Also the mark, if its generation is known.
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func openStateOfMark() async throws -> (state: StateCatalogue.Opened, mark: FoundMark?) {
         var (sighting, mark) = try await contact.ask(findMark)
@@ -157,7 +157,7 @@ struct StateKeeper: Sendable {
         return place.catalogue.engine == nil ? try open() : try await BlockingCall.run(open)
     }
 
-    /// Warns in a dry run if only other bots have a state in the folder: the name may be wrong.
+    /// Warns in a dry run if only other bots have states in the folder: the name may be wrong.
     func warnAboutName() {
         guard place.purpose == .preview, let absence = place.catalogue.absenceAmongOthers else { return }
         logger.warning("\(absence)")
@@ -199,16 +199,16 @@ struct StateKeeper: Sendable {
         if !opened.others.isEmpty {
             logger.notice(
                 place.isReadOnly
-                    ? "this database is new to the bot: a run makes a state for it"
-                    : "this database is new to the bot: made a state for it",
+                    ? "this database is new to the bot: a run will create a state for it"
+                    : "this database is new to the bot: created a state for it",
                 metadata: [
                     LogKey.gateway: "\(place.address)", LogKey.others: "\(opened.others.joined(separator: ", "))",
                 ])
         }
     }
 
-    /// Records the address at which the database is reached now. Writes the mark first: if this database is a copy of
-    /// the files of another one, the age of the mark then tells the two apart.
+    /// Records the database's new address. Rewrites the mark first: if this database is a file copy of another one, the
+    /// generation of the mark then tells the two apart.
     private func confirm(_ state: StateCatalogue.Opened, _ watch: DatabaseWatch) async throws {
         guard state.formerAddress != nil, !place.isReadOnly else { return }
         try await contact.ask {
@@ -222,9 +222,9 @@ struct StateKeeper: Sendable {
 
     // MARK: - After a reset
 
-    /// Prepares the state for a new beginning after a reset or restore.
+    /// Prepares the state for starting over after a reset or restore.
     ///
-    /// - Parameter forget: Clears the state; gets the nonce of the new mark, if there is one.
+    /// - Parameter forget: Clears the state; receives the nonce of the new mark, if there is one.
     /// - Returns: The state to continue with; nil if it was closed and the one for this database must be looked up.
     func renew(
         _ reset: DatabaseReset, _ state: StateCatalogue.Opened, forget: (_ identity: String?) async throws -> Void
@@ -254,7 +254,7 @@ struct StateKeeper: Sendable {
             isAtNewAddress: state.formerAddress != nil)
     }
 
-    /// Nil if this user may not write it.
+    /// Replaces the mark and returns its nonce; nil if this user may not write it.
     private func newMark(insteadOf old: String) async throws -> String? {
         do throws(GatewayError) {
             return try await marks.replace { $0?.mark.identity == old ? .new() : nil }.mark?.identity
@@ -265,22 +265,22 @@ struct StateKeeper: Sendable {
     }
 }
 
-/// What becomes of a state whose database was reset or restored.
+/// Decides what to do with a state whose database was reset or restored.
 struct Renewal {
     enum Step: Equatable {
-        /// Clear the state. From now on it belongs to the database with this nonce; nil if there is no mark.
+        /// Clear the state, which then belongs to the database with this nonce; nil if there is no mark.
         case forget(identity: String?)
         /// Close the state, and look up the one that belongs to the database.
         case lookUp
-        /// Replace the mark with this nonce: the database that it was made for may still exist elsewhere. From then on
-        /// the two have different marks.
+        /// Replace the mark that has this nonce, because its original database may still exist elsewhere. The two
+        /// databases then have different marks.
         case replaceMark(identity: String)
     }
 
     let reset: DatabaseReset
     /// Whether the run may open another state and write the mark: false for a dry run.
     let choosesState: Bool
-    /// Whether another state belongs to the database with the mark that is there now.
+    /// Whether another state belongs to the database with the current mark.
     let isKnownToAnotherState: Bool
     /// Whether the database was found at a new address.
     let isAtNewAddress: Bool
@@ -293,7 +293,7 @@ struct Renewal {
         return isKnownToAnotherState ? .lookUp : .forget(identity: identity)
     }
 
-    /// What follows ``Step/replaceMark(identity:)``.
+    /// The step after ``Step/replaceMark(identity:)``.
     ///
     /// - Parameter new: The nonce of the new mark; nil if this user may not write it.
     func next(afterReplacing old: String, by new: String?) -> Step {

@@ -17,7 +17,7 @@ import Testing
             ),
             (
                 .timedRulesChanged(["a"]), .notice,
-                "apply from here on; for documents from before: start the bot with --catch-up-changed-rules, once",
+                "to apply them to older documents: start the bot with --catch-up-changed-rules, once",
                 ["rules": "a"]
             ),
             (.otherCopy, .notice, "starting at the beginning", [:]),
