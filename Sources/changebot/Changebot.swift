@@ -5,8 +5,7 @@ internal import Glibc
 internal import JQ
 internal import SyncFunctions
 
-/// The program: parses the command line, hides the secrets in it, runs a command, and exits with a code of
-/// ``ExitStatus``.
+/// The program: hides secrets on the command line, parses it, runs a command, and exits with an ``ExitStatus`` code.
 @main
 struct Changebot: AsyncParsableCommand {
     static let version = ProgramVersion.current
@@ -33,15 +32,14 @@ struct Changebot: AsyncParsableCommand {
 
     static func main() async {
         Memory.settle()
-        // A process that changebot starts to run jq programs or a sync function does nothing else.
+        // Helper processes, which run jq programs or a sync function, do nothing else.
         JQHelper.serveIfAsked()
         SyncFunctionHelper.serveIfAsked()
-        // Who is not root may not raise the priority of threads, and libdispatch would write a line to the system's log
-        // for each that it starts.
+        // Without root, libdispatch can't raise the priority of its threads, and would log that for each one to syslog.
         setenv("LIBDISPATCH_LOG", "NO", 0)
-        // A gateway or a pipe that closes is an error of that exchange. It must not end the process.
+        // A closed connection or pipe must fail only that operation, not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // The same holds for a file that has reached the limit of its size.
+        // The same goes for a file that reaches the size limit.
         signal(SIGXFSZ, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         EarlySignal.keep(for: arguments.first)
@@ -59,9 +57,9 @@ struct Changebot: AsyncParsableCommand {
         await run(command)
     }
 
-    /// Parses with the command that the arguments name: on the way down from the root, the parser would build the options
-    /// of that command three times. Help and errors come from the root, which knows how the command is called: where help
-    /// is asked for, the parser returns a command of its own.
+    /// Parses with the subcommand that the arguments name: starting at the root, the parser would build that command's
+    /// options three times. Help and errors still come from the root, which knows the command's full name. For help
+    /// requests, the parser returns a command of a different type.
     private static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
         var command: any ParsableCommand.Type = self
         var rest = arguments[...]
@@ -75,7 +73,7 @@ struct Changebot: AsyncParsableCommand {
         return try parseAsRoot(arguments)
     }
 
-    /// Runs a command. Commands throw any error; this is where it becomes messages and an exit code.
+    /// Runs a command. Commands may throw any error; here it becomes messages and an exit code.
     private static func run(_ command: any ParsableCommand) async {
         do {
             if var asynchronous = command as? any AsyncParsableCommand {
@@ -92,7 +90,7 @@ struct Changebot: AsyncParsableCommand {
         }
     }
 
-    /// Help, the version and completion scripts, on stdout.
+    /// Prints help, the version or a completion script on stdout.
     private static func show(_ request: any Error) -> Never {
         for line in CompletionScript.improved(fullMessage(for: request)).visibleLines { Console.print(line) }
         ExitStatus.done.exit()

@@ -51,7 +51,7 @@ import Testing
         let (server, _) = try PlayedCouch(refused: "/todo/_index").start()
         let result = try await check(server.url("/todo"), "--make-indexes")
         #expect(result.code == 77)
-        #expect(result.errors.contains("an index is made by an administrator of the database"))
+        #expect(result.errors.contains("only an administrator of the database can create an index"))
     }
 
     @Test func existingIndexIsNamed() async throws {

@@ -175,7 +175,7 @@ import Testing
             try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: folder + "/in.ndjson"))
             let result = try await Program.run(["rules", "try", file, "--input", folder + "/in.ndjson"])
             #expect(result.code == 0 && result.output.split(separator: "\n").count == 5)
-            let half = "half a blob of Couchbase Lite"
+            let half = "incomplete Couchbase Lite blob"
             #expect(
                 result.errors.split(separator: "\n").map(String.init) == [
                     "warning: 'a': \(half): /image: the attachment 'blob_/image' is left, and its blob is gone",

@@ -14,12 +14,12 @@ struct ConfigCommand: AsyncParsableCommand {
 struct ConfigShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the settings that 'run' would have, and where each comes from.",
+        abstract: "Show the settings that 'run' would use, and where each comes from.",
         discussion: """
             changebot config show --config changebot.yaml
             changebot config show
 
-            Without a file it shows those of the environment. Secrets are masked.
+            Without a file, it shows the settings from the environment. Secrets are masked.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -126,7 +126,7 @@ struct ConfigCheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// Those of `run` with the same settings.
+    /// The arguments of `run` for the same settings.
     private var arguments: [String] {
         (config.config.map { ["--config", $0] } ?? []) + (config.bot.map { ["--bot", $0] } ?? [])
     }
@@ -147,7 +147,7 @@ struct ConfigSchemaCommand: ParsableCommand {
 }
 
 extension Environment.Source {
-    /// Where a person finds it.
+    /// Where the user finds the setting: a variable, or a line of the file.
     fileprivate var place: String {
         switch self {
         case .variable(let name): name
@@ -157,7 +157,7 @@ extension Environment.Source {
 }
 
 extension String {
-    /// A URL's user and password are secrets.
+    /// The URL with its user and password masked: they are secrets.
     fileprivate var withoutUserInfo: String {
         var bytes = Array(utf8)
         bytes.replaceSubrange(

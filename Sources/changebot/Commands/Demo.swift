@@ -12,8 +12,7 @@ internal import Rules
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The demonstration, in this order: start the gateway, load the shopping list, start the bot, add tasks, wait for the
-/// pictures.
+/// The demonstration: starts the gateway, loads the shopping list, starts the bot, adds tasks, waits for the pictures.
 struct Demo {
     /// The tasks to add, each with the picture that it should get.
     private static let tasks = [
@@ -24,7 +23,7 @@ struct Demo {
     private static let timeout: Duration = .seconds(30)
 
     let logger: Logger
-    /// Prints only the lines about pictures.
+    /// Whether to print only the lines about pictures.
     let isQuiet: Bool
 
     /// - Throws: ``CommandError`` with 1 if a picture is missing, differs from the asset, or a signal stopped the
@@ -34,7 +33,7 @@ struct Demo {
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await perform() }
             tasks.addTask {
-                for await _ in signals { throw CommandError(.incomplete, "stopped before the pictures were there") }
+                for await _ in signals { throw CommandError(.incomplete, "stopped before all pictures were attached") }
             }
             defer { tasks.cancelAll() }
             try await tasks.next()
@@ -101,7 +100,7 @@ struct Demo {
         return documents.count
     }
 
-    /// Adds the tasks as a phone would. Then waits for each picture and compares it with the asset.
+    /// Adds tasks like a phone would, waits for each picture and compares it with the asset.
     private func play(_ phone: Gateway) async throws {
         for item in Self.tasks {
             var writer = JSONWriter()
@@ -129,7 +128,7 @@ struct Demo {
         }
     }
 
-    /// Follows the feed, as any client would, until all tasks have a picture.
+    /// Follows the feed, like any client, until all tasks have a picture.
     private func waitForPictures(_ phone: Gateway) async throws {
         var missing = Set(Self.tasks.map(\.id))
         var since = SequenceID.start
@@ -153,7 +152,7 @@ struct Demo {
         let counters = await report.counters()
         show(
             "bot       looked at \(counters.changes.counted("change")), \(counters.matched) matched a rule, "
-                + "wrote \(counters.written.counted("document")); it left the others alone")
+                + "wrote \(counters.written.counted("document")), left the others unchanged")
         let next = """
 
             Next, in the folder of the project:
@@ -162,7 +161,7 @@ struct Demo {
                   add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -H 'Content-Type: application/json' -d '{"type":"task","task":"apple"}'
                   look at it               curl http://127.0.0.1:4985/todo/t1
 
-            The same with users and a sync function, where the bot is a moderator and no administrator:
+            The same with users and a sync function; the bot is a moderator, not an administrator:
                   serve a gateway          changebot gateway --listen 127.0.0.1:4984 --config assets/todo-gateway.conf
                   make a list as Amy       curl -u amy:amy-secret -X PUT http://127.0.0.1:4984/todo/amy.food -H 'Content-Type: application/json' -d '{"type":"task-list","name":"Food","owner":"amy"}'
                   let the bot follow it    CHANGEBOT_USER=bot CHANGEBOT_PASSWORD=bot-secret changebot run --gateway http://127.0.0.1:4984/todo --rules rules/attach-images.yaml

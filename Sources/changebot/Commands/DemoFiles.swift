@@ -5,16 +5,16 @@ internal import LosslessJSON
 internal import Rules
 
 extension embedded_file {
-    /// All bytes of the file as it was when the program was built.
+    /// The contents of the file at build time.
     var content: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: length)) }
 }
 
-/// The files of the demonstration, which are part of the program. They are written to a temporary folder while the
+/// The files of the demonstration, which are embedded in the program. They are written to a temporary folder while the
 /// rules are read.
 struct DemoFiles {
     private let folder: String
 
-    /// - Throws: ``CommandError`` with 73 if the folder can't be made.
+    /// - Throws: ``CommandError`` with 73 if the files can't be written.
     private init() throws(CommandError) {
         folder = FileManager.default.temporaryDirectory.path + "/changebot-demo-\(UUID().uuidString)"
         do { for (path, bytes) in Self.embedded { try write(bytes, to: path) } } catch {

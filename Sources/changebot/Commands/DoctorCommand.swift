@@ -7,21 +7,21 @@ internal import GatewayClient
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check everything that a bot needs, and say what is wrong and what to do.",
+        abstract: "Check everything that a bot needs; report problems and how to fix them.",
         discussion: """
             changebot doctor --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot doctor --config changebot.yaml
 
-            It looks at the connection, TLS, the clock, the gateway and what the login may do, at the state folder, the \
-            disk, the rules and the files that they need. It changes no document, creates no state, and may run beside \
-            the bot. One local document of its own is written and deleted again.
+            It checks the connection, TLS, the clock, the gateway and the permissions of the login; the state folder, \
+            the disk, the rules and the files that they need. It changes no document, creates no state, and can run \
+            while the bot runs. It writes one local document and deletes it again.
 
-            As the last check it waits as long as a bot does, 50 s, for proxies that cut idle requests; --no-wait \
-            leaves that out.
+            The last check looks for proxies that cut idle requests, and takes 50 s, as long as a bot waits; --no-wait \
+            skips it.
 
-            With --quiet it prints only warnings and errors, and nothing if all is well.
+            With --quiet it prints only warnings and errors.
 
-            Exits with 0 if there is no error, even with warnings; with 1 if there is one.
+            Exits with 0 if there are no errors, even with warnings; otherwise with 1.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -74,7 +74,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let idle = try idleSpan(environment)
         if let idle, bots.contains(where: \.isRemote) {
             try notes.note(
-                "waiting \(TimeSpan(idle)) for proxies that cut idle requests; --no-wait leaves that out", environment)
+                "waiting \(TimeSpan(idle)) for proxies that cut idle requests; --no-wait skips this check", environment)
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -92,7 +92,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if errors > 0 { throw CommandError(.incomplete) }
     }
 
-    /// The bots, and the settings of the whole process.
+    /// The bots to examine, and the settings of the whole process.
     ///
     /// - Throws: ``CommandError`` with 64; with 66 or 78 for a configuration file that can't be read or is not valid.
     private func examinedBots(_ variables: Environment) throws -> (bots: [DoctorBot], Environment) {
@@ -101,7 +101,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let bots = try config.bots(of: file, variables)
         if bots.count > 1 {
-            // It has the same options as 'run'.
+            // Refuse the same options as 'run' does.
             var command = try RunCommand.parse([])
             (command.gateway, command.state, command.feed.channels) = (gateway, state, channels)
             command.job.rules = rules
@@ -113,7 +113,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return (examined, variables.with(file, bot: nil))
     }
 
-    /// Nil: no request is to wait.
+    /// How long to wait for proxies that cut idle requests. Nil: skip that check.
     private func idleSpan(_ environment: Environment) throws(CommandError) -> Duration? {
         let span = try environment.value(idle, "idle", parse: TimeSpan.init(argument:))?.duration
         guard try environment.isOn(noWait, "no-wait") else {

@@ -9,7 +9,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the documents of a keyspace to a file.",
         discussion: """
-            Writes one line per document, as the gateway sends it, and a manifest beside the file:
+            Writes one line per document, as the gateway sends it, and a manifest next to the file:
 
             changebot export --gateway http://127.0.0.1:4985/todo --output todo.ndjson.gz --attachments files
             changebot verify todo.ndjson.gz
@@ -86,7 +86,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = try config.environment()
-        // Each attachment inside a document is an open file until it is written.
+        // Each inline attachment is an open file until it is written.
         OpenFiles.raiseLimit()
         let logger = try log.logger(environment)
         let place = ExportPlace(path(environment))
@@ -130,7 +130,7 @@ struct ExportCommand: AsyncParsableCommand {
         files.outputs += [
             ("the manifest of --output", place.canResume ? place.manifest : nil), ("--summary", summary),
         ]
-        // `--since-manifest` may name the manifest that this export replaces.
+        // --since-manifest may name the manifest that this export replaces.
         if given.map({ OutputPath.resolved($0) }) == place.manifest { files.inputs.removeFirst() }
         try files.check()
         if let summary { try OutputFile.check(summary) }
@@ -171,7 +171,7 @@ struct ExportCommand: AsyncParsableCommand {
         _ format: OutputFormat, _ environment: Environment
     ) throws(CommandError) -> CSVOptions {
         var table = CSVOptions()
-        // A variable is set for all commands. It is ignored for formats other than tables.
+        // Variables apply to all commands, so they are ignored for formats other than tables.
         let fields = fields ?? (format.isTable ? environment["fields"] : nil)
         let delimiter = delimiter ?? (format.isTable ? environment["delimiter"] : nil)
         guard format.isTable || fields == nil && delimiter == nil else {

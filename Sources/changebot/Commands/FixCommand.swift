@@ -47,7 +47,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
     func run() async throws {
         let environment = try config.environment()
         guard try now == nil || environment.isOn(job.dryRun, "dry-run") else {
-            throw CommandError(.usage, "--now requires --dry-run; without it, leave --now out")
+            throw CommandError(.usage, "--now requires --dry-run; add --dry-run, or remove --now")
         }
         var plan = try JobPlan(self, environment, try log.logger(environment), namePrefix: "fix-")
         plan.settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
@@ -70,7 +70,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         }
     }
 
-    /// Shows no progress while a dry run prints documents on the same terminal.
+    /// No progress if a dry run prints documents on the same terminal.
     private func progress(
         _ environment: Environment, _ settings: Delivery.Settings
     ) throws(CommandError) -> ProgressPacing {
@@ -78,9 +78,9 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         return try common.progress(environment, log)
     }
 
-    /// One time for the whole pass, so that all documents get the same `$now`.
+    /// Sets one time for the whole pass, so all documents get the same `$now`.
     private func setTime(of settings: inout Delivery.Settings, _ environment: Environment) throws(CommandError) {
-        // A variable is set for all commands. It is ignored if documents are written.
+        // Variables apply to all commands, so this one is ignored if documents are written.
         let point =
             settings.preview == nil
             ? nil : try environment.value(now, "now", parse: PointInTimeArgument.init(argument:))

@@ -12,8 +12,8 @@ struct GatewayCommand: AsyncParsableCommand {
         abstract: "Serve a small built-in gateway, for development, demos and tests.",
         discussion: """
             It has Sync Gateway's REST API and stores documents in a SQLite file. Without --config, anyone who can \
-            connect can read and write everything. --faults injects the faults that a file describes, to test rules and \
-            settings against them.
+            connect can read and write everything. --faults injects faults described in a file, so you can test rules \
+            and settings against them.
 
             Example: changebot gateway --listen 127.0.0.1:4985 --database todo --data todo.sqlite
             """)
@@ -48,7 +48,7 @@ struct GatewayCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Faults to inject, as YAML or JSON: latency, cut connections, lost answers, 503s, resets and more.",
+            "A file with faults to inject, as YAML or JSON: latency, cut connections, lost responses, 503s and more.",
             valueName: "file"), completion: .yamlFile)
     var faults: String?
 
@@ -129,7 +129,7 @@ struct GatewayCommand: AsyncParsableCommand {
     }
 }
 
-/// Serves until it is asked to stop. Prints a line on stdout once it is ready, because scripts wait for it.
+/// Serves until it is asked to stop. Prints a line on stdout when it is ready: scripts wait for it.
 private struct EmbeddedGatewayService {
     let gateway: EmbeddedGateway
     let logger: Logger

@@ -16,7 +16,7 @@ struct ImportCommand: AsyncParsableCommand {
             changebot import --gateway http://127.0.0.1:4985/todo items.json --map rules/maps/atlas-item.yaml \\
                 --schema todo --reject rejected.ndjson
 
-            To see what it would do:
+            To preview what it would do:
 
             changebot import --gateway http://127.0.0.1:4985/todo todo.ndjson --mode upsert --dry-run
 
@@ -47,7 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
         if let summary { try OutputFile.check(summary) }
         if settings.progressPath == nil, settings.preview == nil, ImportOptions.canBeReadAgain(file) {
             logger.warning(
-                "can't record progress beside the input: an interrupted import starts over; to prevent that, name a file with --progress-file"
+                "can't record progress next to the input: an interrupted import starts over; to prevent that, name a file with --progress-file"
             )
         }
         settings.retries = try common.retries(environment)
@@ -73,8 +73,8 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// Reads the mapping and checks the input before anything is made for the import. All are one service, so that a signal
-/// stops each of them.
+/// Reads the mapping and checks the input before the import creates anything. All of it is one service, so a signal
+/// stops each step.
 private struct CheckedImport: Service {
     let settings: ImportSettings
     let report: ImportReport

@@ -6,11 +6,11 @@ internal import LosslessJSON
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List every bot that has state here, where it stands, and whether it runs.",
+        abstract: "List all bots that have state here: checkpoint, dead letters, and whether each is running.",
         discussion: """
             Example: changebot list --state /var/lib/changebot
 
-            With --engine, the fleets in its database follow.
+            With --engine, it also lists the fleets in that database.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -113,6 +113,6 @@ struct ListCommand: AsyncParsableCommand {
 }
 
 extension String {
-    /// Without spaces at the end.
+    /// The text without trailing spaces.
     fileprivate var trimmingSpaces: String { String(reversed().drop { $0 == " " }.reversed()) }
 }

@@ -10,8 +10,8 @@ struct ReplicateCommand: AsyncParsableCommand {
         commandName: "replicate",
         abstract: "Copy the revisions of one keyspace to another, deletions and conflicts included.",
         discussion: """
-            Speaks CouchDB's replication protocol with Sync Gateway, CouchDB and embedded gateways. A second run transfers \
-            only what has changed since:
+            Speaks CouchDB's replication protocol with Sync Gateway, CouchDB and embedded gateways. A second run \
+            transfers only later changes:
 
             changebot replicate http://127.0.0.1:5984/todo http://127.0.0.1:4985/todo
             changebot replicate http://127.0.0.1:4985/todo embedded:backup.sqlite
@@ -36,7 +36,7 @@ struct ReplicateCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
-    @Flag(help: "Go on with changes as they happen, until a signal.")
+    @Flag(help: "Keep replicating changes as they happen, until a signal.")
     var continuous = false
 
     @Flag(help: "Replicate from TARGET to SOURCE too.")
@@ -55,7 +55,7 @@ struct ReplicateCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Change the shape of documents on the way, by these mappings. Can be repeated.", valueName: "rules"),
+            "Transform documents with these mappings. Can be repeated.", valueName: "rules"),
         completion: .yamlFile)
     var map: [String] = []
 
@@ -118,8 +118,8 @@ struct ReplicateCommand: AsyncParsableCommand {
         try await GatewayConnection(end.choice, for: use, access, end.environment, logger).with(body)
     }
 
-    /// - Throws: ``CommandError`` with 64 if both ends are the same or an output is an input, with 66 if a source file is
-    ///   missing, with 73 if the summary can't be written.
+    /// - Throws: ``CommandError`` with 64 if both ends are the same or an output is also an input, with 66 if a source
+    ///   file is missing, with 73 if the summary can't be written.
     private func check(_ ends: [Endpoint], _ isBothWays: Bool, _ environment: Environment) throws(CommandError) {
         guard ends[0].choice == .embedded(file: nil) || ends[0].identity.address != ends[1].identity.address else {
             throw CommandError(.usage, "SOURCE and TARGET are the same: there is nothing to replicate")
@@ -148,7 +148,7 @@ struct ReplicateCommand: AsyncParsableCommand {
         settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
         if !ids.isEmpty { settings.documentIDs = ids.map { DocumentID($0) } }
         guard mapBack.isEmpty || isBothWays else {
-            throw CommandError(.usage, "--map-back is for the way back: add --both-ways")
+            throw CommandError(.usage, "--map-back requires --both-ways; add --both-ways, or remove --map-back")
         }
         guard settings.documentIDs == nil || settings.channels == nil else {
             throw CommandError(.usage, "--id and --channels can't be combined: remove one")
@@ -159,7 +159,8 @@ struct ReplicateCommand: AsyncParsableCommand {
         }
         guard settings.documentIDs == nil || !settings.isContinuous else {
             throw CommandError(
-                .usage, "--id and --continuous can't be combined: Sync Gateway has no such feed; remove one")
+                .usage,
+                "--id and --continuous can't be combined: Sync Gateway has no feed of single documents; remove one")
         }
         if isBothWays {
             settings.policies = try conflicts.policies(environment)

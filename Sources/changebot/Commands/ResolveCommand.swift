@@ -8,13 +8,13 @@ internal import Transfer
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Make one revision of documents with conflicting revisions.",
+        abstract: "Resolve conflicts, so that each document has only one leaf revision.",
         discussion: """
-            Finds documents with several leaf revisions and resolves them by a policy. To see first what would be done:
+            Finds documents with several leaf revisions and resolves them by a policy. To preview the result:
 
             changebot resolve --gateway http://127.0.0.1:5984/todo --policy merge --dry-run
 
-            POLICY is merge, deletes-win, last-update-wins, winner, set-aside or jq:PROGRAM. TYPE=POLICY holds for \
+            POLICY is merge, deletes-win, last-update-wins, winner, set-aside or jq:PROGRAM. TYPE=POLICY applies to \
             documents with this 'type':
 
             changebot resolve --gateway http://127.0.0.1:5984/todo --policy task=merge --policy winner
@@ -60,7 +60,7 @@ struct ResolveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Shows no progress while a dry run prints documents on the same terminal.
+    /// No progress if a dry run prints documents on the same terminal.
     private func progress(
         _ environment: Environment, _ settings: ResolveSettings
     ) throws(CommandError) -> ProgressPacing {

@@ -8,8 +8,8 @@ struct RunCommand: AsyncParsableCommand {
             changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml
             changebot run --config changebot.yaml
 
-            A configuration file may have several bots; they run in one process. SIGHUP reloads rules and \
-            configuration: if all is valid, it is in force from then on, else the old ones stay.
+            A configuration file may have several bots, which run in one process. SIGHUP reloads rules and \
+            configuration; if anything is invalid, the old ones stay in effect.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -21,7 +21,7 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
-    @Flag(help: "Process the changes that the feed holds now, then end.")
+    @Flag(help: "Process the changes that the feed holds now, then exit.")
     var once = false
 
     @OptionGroup var sharing: SharingOptions
@@ -47,7 +47,7 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func plan(_ notifier: ServiceNotifier?) throws -> (ProcessPlan, BotGroup) {
-        // Each file is looked at before it is read, so that a change in between is noticed.
+        // Watch each file before reading it, so that a change in between is noticed.
         let reloads = ReloadRequests(files: RunPlan.ownFiles(self))
         let file = try config.file(Environment())
         reloads.watch(RunPlan.namedFiles(in: file), keepingOthers: true)

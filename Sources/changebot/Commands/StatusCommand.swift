@@ -5,14 +5,14 @@ internal import LosslessJSON
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show where a bot stands, whether it runs or not.",
+        abstract: "Show the status of a bot, running or not.",
         discussion: """
             changebot status --name pictures
             changebot status --name pictures --watch
 
-            It reads the state folder: the bot needs no --http. A running bot renews its status within five seconds \
-            of a change, and about once a minute while nothing happens. Of a bot that is not running, it shows what its \
-            state says.
+            It reads the state folder, so the bot does not need --http. A running bot updates its status within five \
+            seconds of a change, and about once a minute while nothing happens. For a bot that is not running, it \
+            shows the saved state.
             """)
 
     @OptionGroup var bot: ExistingStateOptions
@@ -20,7 +20,7 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each run, as in /status of --http.")
     var json = false
 
-    @Flag(help: "Show it again every two seconds, until it is interrupted.")
+    @Flag(help: "Refresh the display every two seconds, until interrupted.")
     var watch = false
 
     func run() async throws {
@@ -33,7 +33,7 @@ struct StatusCommand: AsyncParsableCommand {
                 do { try await show(environment, json) } catch let error as CommandError
                     where error.code == .missingInput && environments.count > 1
                 {
-                    // The others are to be seen, too.
+                    // Still show the other bots.
                     missing.append(error)
                     try bot.notes.note(error.description)
                 }

@@ -12,13 +12,13 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Check an export against its manifest, or against a gateway.",
         discussion: """
-            Prints one JSON object per finding and exits with 65 if there is any:
+            Prints one JSON object per finding, and exits with 65 if there are any:
 
             changebot verify todo.ndjson.gz
             changebot verify todo.ndjson.gz --against http://127.0.0.1:4985/todo
             """)
 
-    @Argument(help: "The export. Its manifest, FILE.manifest.json, must be beside it.", completion: .file())
+    @Argument(help: "The export. Its manifest, FILE.manifest.json, must be in the same folder.", completion: .file())
     var file: String
 
     @Option(help: ArgumentHelp("Compare the documents with the documents of this keyspace.", valueName: "url"))
@@ -94,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand {
             throw CommandError(.invalidData, "\(file) and the gateway differ: \(Self.findings(count))")
         }
         guard !result.isStopped, let parts = result.parts else {
-            // It must not pass for verified.
+            // A partial verification must not count as success.
             throw CommandError(.tryLater, "stopped before the end: not everything was verified; run it again")
         }
         logger.info(
@@ -104,8 +104,7 @@ struct VerifyCommand: AsyncParsableCommand {
             ])
     }
 
-    /// - Throws: `TransferError`; ``CommandError`` with 64 if the file has no manifest and its name says that it is a
-    ///   table.
+    /// - Throws: `TransferError`; ``CommandError`` with 64 if the file has no manifest and its name is that of a table.
     private func export(isCompared: Bool) throws -> ExportFile {
         do throws(TransferError) { return try ExportFile(file) } catch {
             let isTable = InputFormat(fileName: file)?.isTable == true && FileManager.default.fileExists(atPath: file)

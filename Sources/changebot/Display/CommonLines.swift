@@ -12,7 +12,7 @@ struct CommonLines {
 
     /// - Parameters: At most 65,535 lines each. The table has as many entries as the product of both counts.
     init(_ old: [String], _ new: [String]) {
-        // Equal lines get the same number, so that the bytes of each line are compared only once.
+        // Equal lines get the same number, so the bytes of each line are compared only once.
         var numbers: [[UInt8]: Int] = [:]
         func number(_ line: String) -> Int {
             let bytes = Array(line.utf8)
@@ -34,8 +34,8 @@ struct CommonLines {
         }
     }
 
-    /// The next step after `left` lines of the old list and `right` lines of the new one. One of the lists must have
-    /// more.
+    /// The next step after `left` lines of the old list and `right` lines of the new one. At least one list must have
+    /// lines left.
     func step(_ left: Int, _ right: Int) -> Step {
         if left == old.count { return .new }
         if right == new.count { return .old }

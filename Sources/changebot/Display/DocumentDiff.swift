@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What a dry run would change in one document, for people.
+/// What a dry run would change in one document, as text for people.
 struct DocumentDiff {
     struct NewAttachment {
         let name: String
@@ -23,12 +23,12 @@ struct DocumentDiff {
 
     /// What the document would add to the totals of a rule with `aggregate`.
     struct Total {
-        /// The id of the document that holds them.
+        /// The id of the document that holds the totals.
         let target: String
         let values: [(name: String, amount: String)]
     }
 
-    /// Something that would be done outside the database.
+    /// An effect that a rule would have outside the database.
     struct OutsideEffect {
         /// Such as `emit to orders.ndjson`.
         let title: String
@@ -63,7 +63,7 @@ struct DocumentDiff {
         let selector: String
         let found: Int
         let changed: Int
-        /// Those of the changed ones that are shown; nil after: it would be deleted.
+        /// The changed documents that are shown. `after` is nil for documents that would be deleted.
         let documents: [(id: String, before: JSONText, after: JSONText?)]
     }
 
@@ -120,7 +120,7 @@ struct DocumentDiff {
 
     private static func indentedLines(_ document: JSONText) -> [String] {
         let bare = try? document.removing(JSONPointer(tokens: ["_attachments"]))
-        // The comma after a member is dropped: it would show a difference where only the next member is new.
+        // Drops the comma after a member: it would show up as a difference if only the next member is new.
         return (bare ?? document).root.indentedLines(indent: 2).map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }
     }
 

@@ -7,13 +7,13 @@ struct LineDiff {
         case same(String)
         case old(String)
         case new(String)
-        /// Equal lines between two differences that are too far from both to be shown.
+        /// Equal lines between two differences that are too far from either to be shown.
         case omitted
     }
 
     /// How many equal lines are shown before and after a difference.
     static let context = 3
-    /// The most lines, of both texts together, that are compared one by one.
+    /// The maximum number of lines, in both texts together, that are compared one by one.
     static let comparedLimit = 2000
 
     /// Empty if the texts are equal.
@@ -32,7 +32,7 @@ struct LineDiff {
         lines = head + Self.shortened(middle) + tail
     }
 
-    /// Compares bytes: Swift's `==` takes canonically equivalent strings as equal.
+    /// Compares bytes, because Swift's `==` treats canonically equivalent strings as equal.
     private static func areEqual(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
     /// All lines in the order in which they are shown: removed lines before added ones.
@@ -68,7 +68,7 @@ struct LineDiff {
                 same.append(line)
                 continue
             }
-            // A mark takes one line itself, so it does not replace a single line.
+            // The `…` takes a line itself, so it never replaces a single line.
             if same.count > 2 * context + 1 { same.replaceSubrange(context..<same.count - context, with: [.omitted]) }
             result += same
             result.append(line)

@@ -2,8 +2,8 @@ internal import Delivery
 internal import Rules
 
 extension Preview {
-    /// Prints on stdout what would be done: as text on a terminal or if colours are asked for, else as one JSON object
-    /// a line.
+    /// Prints on stdout what would be done: as text on a terminal or with `--color always`, otherwise as one JSON
+    /// object per line.
     static func onConsole(_ style: TerminalStyle) -> Preview {
         guard TerminalStyle.isTerminal(.standardOutput) || style.isColored else {
             return Preview { try Console.write($0.line(withRevision: true)) }

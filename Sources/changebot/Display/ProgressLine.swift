@@ -1,17 +1,17 @@
 internal import Locking
 
-/// Shows on stderr how far a job is. Any task may call it, as often as it likes; most calls show nothing.
+/// Shows the progress of a job on stderr. Any task may call it at any rate; most calls show nothing.
 final class ProgressLine: Sendable {
     private let output: StandardErrorOutput
     private let elapsed: @Sendable () -> Duration
     private let width: @Sendable () -> Int
     private let pacing: Locked<ProgressPacing>
-    /// What the last line said.
+    /// The values that were last shown.
     private let shown = Locked((count: -1, bytes: -1))
 
     /// - Parameters:
     ///   - elapsed: The time since the start of the job.
-    ///   - width: The columns of the terminal. Asked for each line, because windows change.
+    ///   - width: The columns of the terminal. Called for each line, because windows can be resized.
     init(
         _ pacing: ProgressPacing, output: StandardErrorOutput = .shared, elapsed: @escaping @Sendable () -> Duration,
         width: @escaping @Sendable () -> Int = { TerminalStyle.width(of: .standardError) }
@@ -31,7 +31,7 @@ final class ProgressLine: Sendable {
     func show(count: Int, total: Int? = nil, isEstimate: Bool = false, bytes: Int = 0) {
         let elapsed = elapsed()
         let form = pacing.withLock { $0.isDue(at: elapsed) ? $0.form : .none }
-        // A job that waits for changes would write the same line for ever.
+        // Otherwise a job that waits for changes would write the same line forever.
         let isNews = shown.withLock { shown in
             defer { if form != .none { shown = (count, bytes) } }
             return shown != (count, bytes)
@@ -41,19 +41,19 @@ final class ProgressLine: Sendable {
             count: count, total: total, isEstimate: isEstimate, bytes: bytes, elapsed: elapsed)
         switch form {
         case .none: break
-        // The last column stays free: some terminals start a new line there.
+        // Leave the last column free: some terminals start a new line there.
         case .redrawn: output.show(status: state.line(width: width() - 1))
         case .lines: output.write(Array((state.text + "\n").utf8))
         case .json: output.write(state.logLine.json)
         }
     }
 
-    /// Removes the line at the end. The log reports the result of the job.
+    /// Removes the line at the end of the job. The log reports the result.
     func finish() { output.show(status: "") }
 
     /// Shows progress while `work` runs.
     ///
-    /// - Parameter standing: Shows on the line how far the work is. Not called if nothing is to be shown.
+    /// - Parameter standing: Updates the line with the current progress. Not called if progress is hidden.
     static func show(
         _ pacing: ProgressPacing, while work: @escaping @Sendable () async throws -> Void,
         standing: @escaping @Sendable (ProgressLine) async -> Void

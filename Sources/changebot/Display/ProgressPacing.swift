@@ -3,7 +3,7 @@ internal import Logging
 /// Decides when progress is shown, and in which form.
 struct ProgressPacing: Sendable {
     enum Form: Sendable, Equatable {
-        /// One line on a terminal, which is drawn again and again.
+        /// One line on a terminal, which is redrawn in place.
         case redrawn
         /// A new line now and then.
         case lines
@@ -21,7 +21,7 @@ struct ProgressPacing: Sendable {
     /// - Parameters:
     ///   - style: The style of stderr.
     ///   - level: The lowest level that is logged. Progress is shown at `info`.
-    ///   - format: The format of log lines. With JSON no line is redrawn.
+    ///   - format: The format of log lines. With JSON, lines are never redrawn.
     init(
         _ style: TerminalStyle, isQuiet: Bool, level: Logger.Level = .info, format: StandardErrorLog.Format = .chosen
     ) {
@@ -30,10 +30,10 @@ struct ProgressPacing: Sendable {
         self.init(isHidden ? .none : format == .json ? .json : isRedrawn ? .redrawn : .lines)
     }
 
-    /// The time between two lines, or two drawings of one.
+    /// The time between two lines, or between two redraws.
     var interval: Duration { form == .redrawn ? .milliseconds(100) : .seconds(5) }
 
-    /// Whether to show progress now. A terminal shows it at once; a log file only for long jobs.
+    /// Whether to show progress now. A terminal shows it immediately, a log file only for long jobs.
     mutating func isDue(at elapsed: Duration) -> Bool {
         guard form != .none else { return false }
         let last = shownAt ?? (form == .redrawn ? elapsed - interval : .zero)

@@ -1,11 +1,11 @@
 internal import DocumentFlow
 internal import Logging
 
-/// How far a job is, as text and as JSON.
+/// The progress of a job, as text and as JSON.
 struct ProgressState: Equatable, Sendable {
-    /// Documents that are finished.
+    /// The number of finished documents.
     var count = 0
-    /// All documents, if the number is known. More may come later.
+    /// The number of all documents, if it is known. It may grow.
     var total: Int?
     /// Whether the total is estimated.
     var isEstimate = false
@@ -19,10 +19,10 @@ struct ProgressState: Equatable, Sendable {
     /// All parts as text.
     var text: String { parts.joined(separator: "  ") }
 
-    /// One line of at most `width` columns, with a bar if the total is known. Without enough room the least important
-    /// parts are left out.
+    /// One line of at most `width` columns, with a bar if the total is known. If the line is too narrow, the least
+    /// important parts are left out.
     func line(width: Int) -> String {
-        // The size is left out first, then the rate, then the time. The count always stays.
+        // Drop the size first, then the rate, then the time. The count always stays.
         for leftOut in [[], [sizeText], [sizeText, rateText], [sizeText, rateText, timeText]] {
             let text = parts.filter { !leftOut.contains($0) }.joined(separator: "  ")
             guard text.utf8.count <= width else { continue }
@@ -44,13 +44,13 @@ struct ProgressState: Equatable, Sendable {
     private var parts: [String] { [countText, rateText, sizeText, timeText].compactMap { $0 } }
 
     private var countText: String {
-        // An estimate that proves too small says nothing.
+        // An estimate that turned out too small is not shown.
         guard let total, !isEstimate || count <= total else { return Quantity.count(count, "document") }
         let all = (isEstimate ? "about " : "") + Quantity.count(total, "document")
         return "\(done(of: 100))%  \(Quantity.count(count)) of \(all)"
     }
 
-    /// Documents a second since the start; nil in the first second, when it would be a guess.
+    /// Documents per second since the start; nil in the first second, when it would be unreliable.
     private var rate: Double? {
         let (seconds, attoseconds) = elapsed.components
         let time = Double(seconds) + Double(attoseconds) / 1e18
@@ -70,8 +70,8 @@ struct ProgressState: Equatable, Sendable {
         return elapsed >= .seconds(1) ? Quantity.duration(elapsed) : nil
     }
 
-    /// How many of `whole` parts are done, rounded down, so that all are done only at the end. Never more than `whole`,
-    /// even if documents were added meanwhile.
+    /// How many of `whole` parts are done. Rounded down, so that `whole` is reached only at the end, and never more
+    /// than `whole`, even if documents were added meanwhile.
     private func done(of whole: Int) -> Int {
         guard let total, total > 0 else { return whole }
         return total.dividingFullWidth(min(max(0, count), total).multipliedFullWidth(by: whole)).quotient
@@ -91,7 +91,7 @@ struct ProgressState: Equatable, Sendable {
 }
 
 extension Int {
-    /// Rounds down. A number that is too large becomes the largest integer, a negative one 0.
+    /// Rounds down. Numbers that are too large become the largest integer; negative numbers become 0.
     fileprivate init(clamping number: Double) {
         self = number >= 1e18 ? .max : number > 0 ? Int(number) : 0
     }

@@ -1,6 +1,6 @@
 internal import Encodings
 
-/// Numbers as text for people. Foundation's formatters are not used, because they load megabytes of tables.
+/// Formats numbers for people. Avoids Foundation's formatters, which load megabytes of tables.
 enum Quantity {
     /// `1,234,567`.
     static func count(_ number: Int) -> String {

@@ -1,7 +1,7 @@
 internal import DocumentFlow
 internal import Logging
 
-/// How often each rule fired, one line each, and then the totals.
+/// How often each rule fired, one line per rule, followed by the totals.
 struct RuleTotals {
     let counters: RunCounters
     /// The names of the rules, in their order.
@@ -22,14 +22,14 @@ struct RuleTotals {
         ]
         let deleted = isDryRun ? counters.preview.deleted : counters.deleted
         if deleted > 0 { parts.append("\(Quantity.count(deleted)) of them deleted") }
-        if counters.unchanged > 0 { parts.append("\(Quantity.count(counters.unchanged)) already right") }
+        if counters.unchanged > 0 { parts.append("\(Quantity.count(counters.unchanged)) unchanged") }
         if counters.deadLetters > 0 {
             parts.append("\(Quantity.count(counters.deadLetters)) \(isDryRun ? "would be " : "")dead-lettered")
         }
         return rows + [parts.joined(separator: ", ")]
     }
 
-    /// Prints the text to stderr; with JSON logs one object for each rule, since the totals are logged anyway.
+    /// Prints the lines to stderr. With JSON logs, prints one object per rule; the totals are logged anyway.
     func report() {
         guard StandardErrorLog.Format.chosen == .json else {
             for line in lines { Console.complain(line) }

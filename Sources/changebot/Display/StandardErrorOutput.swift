@@ -1,26 +1,26 @@
 internal import Locking
 
-/// All output to stderr. Lines stay whole, and the status line stays below them.
+/// All output to stderr. Lines are never interleaved, and the status line stays below them.
 final class StandardErrorOutput: Sendable {
-    // A closed stream is not an error.
+    // Ignores write errors: a closed stderr is not a failure.
     static let shared = StandardErrorOutput { bytes in _ = FileDescriptor.standardError.write(bytes) }
 
     private let sink: @Sendable ([UInt8]) -> Void
-    /// The status line that is shown now; empty if there is none.
+    /// The current status line; empty if there is none.
     private let status = Locked("")
 
-    /// - Parameter sink: Receives the bytes. It is called under a lock, so it must not use this object.
+    /// - Parameter sink: Receives the bytes. Called under a lock, so it must not use this object.
     init(sink: @escaping @Sendable ([UInt8]) -> Void) { self.sink = sink }
 
     /// Writes whole lines, above the status line if there is one.
     func write(_ lines: [UInt8]) {
         status.withLock { status in
-            // One call for everything, so that the line does not flicker.
+            // A single write, so that the status line does not flicker.
             sink(status.isEmpty ? lines : Array(TerminalControl.clearLine.utf8) + lines + Array(status.utf8))
         }
     }
 
-    /// Replaces the status line; an empty text removes it.
+    /// Replaces the status line. An empty text removes it.
     func show(status text: String) {
         let text = text.visible
         status.withLock { status in

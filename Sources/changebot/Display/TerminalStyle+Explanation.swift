@@ -1,7 +1,7 @@
 internal import Rules
 
 extension TerminalStyle {
-    /// A line of an explanation, coloured by its mark.
+    /// A line of an explanation, coloured by its result.
     func marked(_ line: ExplanationLine) -> VisibleLine {
         switch line.result {
         case .holds: green(line.text)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whether the text on one of the program's streams is coloured. Only this file contains ANSI codes.
+/// Colours text for one of the program's streams, if that is wanted. ANSI codes occur only in this file.
 ///
 /// - Note: Source: ECMA-48, section 8.3.117 (SGR); no-color.org.
 struct TerminalStyle: Sendable {
@@ -26,10 +26,10 @@ struct TerminalStyle: Sendable {
     static let defaultWidth = 80
 
     let isColored: Bool
-    /// Whether a line can be drawn again: on a terminal, unless `TERM` is `dumb`.
+    /// Whether a line can be redrawn: on a terminal, unless `TERM` is `dumb`.
     let canRedraw: Bool
 
-    /// - Parameter environment: A non-empty `NO_COLOR`, or `TERM=dumb`, turns colours off unless they are asked for.
+    /// - Parameter environment: A non-empty `NO_COLOR`, or `TERM=dumb`, turns colours off unless `choice` is `always`.
     init(_ choice: Choice, environment: Environment, stream: Stream) {
         self.init(
             choice, isTerminal: Self.isTerminal(stream), noColor: environment.variable("NO_COLOR"),

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension String {
-    /// The text on one line. Characters that move the cursor, change the direction of text or are invisible become JSON
+    /// The text on one line. Characters that move the cursor, change the text direction or are invisible become JSON
     /// escapes.
     var visible: String {
         guard unicodeScalars.contains(where: { !$0.isVisible }) else { return self }
@@ -14,7 +14,7 @@ extension String {
         }
     }
 
-    /// The text, or its first characters and `…` if it has more than `limit`. Combining characters count, too.
+    /// The text, truncated with `…` if it has more than `limit` Unicode scalars.
     func shortened(to limit: Int) -> String {
         let characters = unicodeScalars
         guard let end = characters.index(startIndex, offsetBy: limit, limitedBy: endIndex), end != endIndex else {
@@ -23,16 +23,16 @@ extension String {
         return self[..<end] + "…"
     }
 
-    /// With spaces at the end up to a width, in characters.
+    /// The text padded with trailing spaces to a width in characters.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
-    /// The lines of the text. Only for the program's own text: in foreign text a line break must be escaped.
+    /// The lines of the text. Only for the program's own text: in external text, line breaks must be escaped.
     var visibleLines: [VisibleLine] { split(separator: "\n", omittingEmptySubsequences: false).map { VisibleLine($0) } }
 }
 
 extension [UInt8] {
-    /// Equivalent JSON with the same characters escaped as in ``String/visible``. Line breaks stay, because in JSON
-    /// they stand only between values.
+    /// Equivalent JSON with the same characters escaped as in ``String/visible``. Line breaks stay: in JSON they occur
+    /// only between values.
     var visibleJSON: [UInt8] {
         guard contains(where: { $0 >= 0x7F }) else { return self }
         var text = ""
@@ -47,7 +47,7 @@ extension [UInt8] {
     }
 }
 
-/// One line of output for people, the only text that ``Console`` prints for them. Any text may be given: characters
+/// One line of output for people. ``Console`` prints no other text for them. It can be made from any text: characters
 /// that move the cursor, start a line or are invisible are escaped. Only ``TerminalStyle`` adds colours.
 struct VisibleLine: Equatable, ExpressibleByStringLiteral {
     /// Without a final line feed.

@@ -7,7 +7,7 @@ internal import Glibc
 internal import PostgreSQL
 internal import Rules
 
-/// Makes all checks of one bot, those that do not depend on each other at the same time.
+/// Runs all checks of one bot. Independent checks run concurrently.
 struct BotExamination: Sendable {
     let bot: DoctorBot
     /// As in ``GatewayExamination/idle``.
@@ -44,16 +44,16 @@ struct BotExamination: Sendable {
         }
     }
 
-    /// The file is not opened: a bot that runs has it.
+    /// Does not open the file, because a running bot may use it.
     private static func finding(ofFile file: String) -> Finding {
         guard let facts = FileFacts(file, followsLink: true) else {
             let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
             guard let reason = FolderProbe.whyNotWritable(folder) else {
-                return .ok("embedded; \(file) does not exist yet, and 'run' makes it")
+                return .ok("embedded; \(file) does not exist yet; 'run' creates it")
             }
             return Finding(
-                .error, "\(file) does not exist and can't be made: \(reason)",
-                remedy: "correct the path in embedded:FILE, or make its folder")
+                .error, "\(file) does not exist and can't be created: \(reason)",
+                remedy: "correct the path in embedded:FILE, or create its folder")
         }
         guard facts.kind == .file else {
             return Finding(.error, "\(file) is not a file", remedy: "correct the path in embedded:FILE")
@@ -61,7 +61,7 @@ struct BotExamination: Sendable {
         guard Glibc.access(file, R_OK | W_OK) == 0 else {
             return Finding(
                 .error, "\(file) can't be written to: \(String(cString: strerror(errno)))",
-                remedy: "give the user of the bot the right to write it")
+                remedy: "give the bot's user write permission")
         }
         return .ok("embedded, in \(file)")
     }
@@ -81,11 +81,11 @@ struct BotExamination: Sendable {
 
     private func examineState() async {
         if bot.choice == .embedded(file: nil) {
-            return await report.skip([.state, .disk], "a gateway in memory leaves no state")
+            return await report.skip([.state, .disk], "a bot with a gateway in memory keeps no state")
         }
         let (state, disk) = await onOtherThread { [catalogue = bot.state, hasEngine = bot.hasEngine] in
             let folder = StateFolder(examining: catalogue.directory, bot: catalogue.name)
-            // It is for what concerns this machine only.
+            // With an engine, the folder holds only what concerns this machine.
             if hasEngine {
                 return (StateCheck.findings(folder, nil), DiskCheck(examining: folder.ancestor)?.finding)
             }
@@ -94,11 +94,11 @@ struct BotExamination: Sendable {
             return (StateCheck.findings(folder, states), DiskCheck(examining: folder.ancestor)?.finding)
         }
         await report.finish(.state, state)
-        await report.finish(.disk, disk ?? Finding(.unknown, "the system does not tell how much room there is"))
+        await report.finish(.disk, disk ?? Finding(.unknown, "the system does not report the free space"))
     }
 }
 
-/// Runs `work`, which blocks, on a thread that no task needs.
+/// Runs blocking `work` on a thread outside the cooperative pool.
 func onOtherThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(returning: work()) }

@@ -2,9 +2,9 @@ internal import Encodings
 internal import GatewayClient
 internal import HTTPTransport
 
-/// Judges the certificates of a server. Pure: they have been fetched before.
+/// Judges a server's certificates, which were fetched before. Does no I/O.
 struct CertificateCheck {
-    /// How long before its end a certificate is a warning, in days.
+    /// How many days before its expiry a certificate causes a warning.
     static let warningDays = 30
 
     let url: GatewayURL
@@ -28,7 +28,7 @@ struct CertificateCheck {
                     remedy: "name the authority's certificate with --ca-file FILE, and remove --insecure")
             ] : []
         let problem = error?.code.tlsProblem
-        // OpenSSL reports only the first problem that it meets.
+        // OpenSSL reports only the first problem that it finds.
         let names = error == nil || problem == .wrongHost || isForHost(chain) ? nil : wrongHost(chain)
         let end = problem == .outOfDate ? nil : expiry(chain, isRefused: error != nil)
         return insecure + [trust] + [names, end].compactMap(\.self)
@@ -40,7 +40,7 @@ struct CertificateCheck {
             : Finding(
                 .warning,
                 "the connection is not encrypted: anyone on the network path can read documents and the password",
-                remedy: "use a gateway, or a proxy before it, that speaks TLS, and write https://")
+                remedy: "enable TLS on the gateway or on a proxy in front of it, and use https://")
     }
 
     private func accepted(_ chain: [HTTPCertificate]) -> Finding {
@@ -48,7 +48,7 @@ struct CertificateCheck {
         return .ok("the certificate \(own.subject) is valid for \(host); signed by \(own.issuer)")
     }
 
-    // MARK: - What is wrong
+    // MARK: - Problems
 
     private func refusal(_ error: HTTPTransportError, _ chain: [HTTPCertificate]) -> Finding {
         switch error.code.tlsProblem {
@@ -70,10 +70,11 @@ struct CertificateCheck {
         let names = chain.first.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []
         return Finding(
             level, "the server's certificate is not for \(host), but for \(Self.list(names))",
-            remedy: "use an address that the certificate names, or have a certificate made for \(host)")
+            remedy: "use an address that the certificate names, or get a certificate for \(host)")
     }
 
-    /// False only if it is certain: addresses of IPv6 and names beyond ASCII have several forms.
+    /// Whether the certificate names this host. True if in doubt, because IPv6 addresses and non-ASCII names have
+    /// several forms.
     private func isForHost(_ chain: [HTTPCertificate]) -> Bool {
         guard let names = chain.first?.names, !names.isEmpty, !host.hasPrefix("["), host.utf8.allSatisfy({ $0 < 0x80 })
         else { return true }
@@ -94,19 +95,19 @@ struct CertificateCheck {
         if let old = chain.first(where: { $0.expires.map { $0 <= now } ?? false }), let end = old.expires {
             return Finding(
                 level, "the certificate \(old.subject) expired on \(Self.day(end))",
-                remedy: "renew the server's certificate; if the date is wrong here, set the clock of this machine")
+                remedy: "renew the server's certificate; if the date on this machine is wrong, set its clock")
         }
         if let new = chain.first(where: { $0.validFrom.map { $0 > now } ?? false }), let start = new.validFrom {
             return Finding(
                 level, "the certificate \(new.subject) is not valid before \(Self.day(start))",
-                remedy: "set the clock of this machine; if it is right, wait, or have another certificate made")
+                remedy: "set this machine's clock; if it is right, wait until then, or get another certificate")
         }
         return nil
     }
 
-    // MARK: - How long it will be right
+    // MARK: - Expiry
 
-    /// The certificate of the chain that ends first; nil if no end is known.
+    /// The certificate of the chain that expires first; nil if no expiry is known.
     private func expiry(_ chain: [HTTPCertificate], isRefused: Bool) -> Finding? {
         let first = chain.filter { $0.expires != nil }.min { ($0.expires ?? 0) < ($1.expires ?? 0) }
         guard let first, let end = first.expires else { return nil }

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Judges the room on a file system.
+/// Judges the free space on a file system.
 struct DiskCheck: Sendable, Equatable {
     private static let leastBytes = (warning: 100 << 20, error: 5 << 20)
     private static let leastFiles = (warning: 1000, error: 10)
 
     /// A folder on the file system.
     let folder: String
-    /// What this user may still use.
+    /// Space that this user may still use.
     let freeBytes: Int
-    /// How many files can still be made (inodes); nil if the file system does not count them.
+    /// How many files can still be created (inodes); nil if the file system does not limit them.
     let freeFiles: Int?
     var isReadOnly = false
 
@@ -24,7 +24,7 @@ struct DiskCheck: Sendable, Equatable {
         let isBelow = { (limits: (bytes: Int, files: Int)) in
             freeBytes < limits.bytes || freeFiles.map { $0 < limits.files } ?? false
         }
-        let remedy = "make room: a bot that can't write its state stops with 74"
+        let remedy = "free some space: a bot that can't write its state exits with 74"
         if isBelow((Self.leastBytes.error, Self.leastFiles.error)) {
             return Finding(.error, text, remedy: remedy)
         }
@@ -36,9 +36,9 @@ struct DiskCheck: Sendable, Equatable {
 }
 
 extension DiskCheck {
-    /// Asks the system; nil if it does not tell.
+    /// Asks the system; nil if it reports nothing.
     ///
-    /// - Note: Source: `statvfs(3)`. File systems that make inodes as needed report none at all.
+    /// - Note: Source: `statvfs(3)`. File systems that allocate inodes on demand report 0.
     init?(examining folder: String) {
         var facts = statvfs()
         guard statvfs(folder, &facts) == 0 else { return nil }

@@ -4,30 +4,30 @@ internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 
-/// A bot whose surroundings are examined: its settings, as far as they are valid.
+/// A bot to examine: its settings, as far as they are valid.
 struct DoctorBot: Sendable {
     let name: String
-    /// Nil if it is not valid, or not given.
+    /// The gateway; nil if it is invalid or missing.
     private(set) var choice: GatewayChoice?
-    /// For a remote gateway. Nil if something in them is not valid.
+    /// The settings for a remote gateway; nil if one of them is invalid.
     private(set) var access: GatewaySettings?
     let state: StateCatalogue
-    /// Nil if it has none, or something in its settings is not valid.
+    /// Nil if there is none, or one of its settings is invalid.
     private(set) var engine: Engine?
     /// Whether the settings name an engine, valid or not.
     let hasEngine: Bool
     let rulePaths: [String]?
     private(set) var channels: [String]?
     private(set) var following = FeedReader.Following.longpoll
-    /// Nil if it does not share the work, or that is not valid.
+    /// Nil if the bot does not share the work, or the setting is invalid.
     private(set) var sharing: Sharing?
-    /// What to do if credentials are needed and there are none.
+    /// What to do if credentials are needed but missing.
     let advice: String
-    /// About the settings themselves.
+    /// Findings about the settings themselves.
     private(set) var findings: [Finding] = []
 
-    /// - Parameter place: Where the bot stands in the configuration file; nil without one.
-    /// - Throws: ``CommandError`` with 64. What is wrong in files becomes a finding.
+    /// - Parameter place: The bot's place in the configuration file; nil without a file.
+    /// - Throws: ``CommandError`` with 64. Errors in files become findings instead.
     init(_ command: DoctorCommand, _ environment: Environment, _ place: String?) throws(CommandError) {
         name = try command.state.botName(environment)
         state = StateCatalogue(directory: command.state.directory(environment), name: name)
@@ -68,7 +68,7 @@ struct DoctorBot: Sendable {
         summarize()
     }
 
-    /// What `body` returns; nil, and findings, if something in a file is not valid.
+    /// What `body` returns; nil, with findings, if something in a file is invalid.
     ///
     /// - Throws: ``CommandError`` with 64.
     private mutating func collect<Value>(
@@ -81,7 +81,7 @@ struct DoctorBot: Sendable {
         }
     }
 
-    /// Says what holds, if all is valid.
+    /// Adds a finding that sums up the settings, if all are valid.
     private mutating func summarize() {
         guard let choice, !findings.contains(where: { $0.level == .error }) else { return }
         let login = access?.credentials.map { "as \($0)" } ?? "without credentials"

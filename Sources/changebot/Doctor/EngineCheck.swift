@@ -1,13 +1,13 @@
 internal import BotState
 internal import PostgreSQL
 
-/// Judges the engine of a fleet. Pure.
+/// Judges the engine of a fleet. Does no I/O.
 enum EngineCheck {
     /// - Parameters:
-    ///   - examined: What it is like, or why it can't be asked.
-    ///   - isUnverified: Whether its certificate is not verified, although it is on a network.
+    ///   - examined: The result of examining the engine.
+    ///   - isUnverified: Whether its certificate is not verified, although it is on the network.
     ///   - allowsUnsafe: Whether it may run with `fsync=off`.
-    ///   - partitions: Of a bot that shares the work. Nil: it does not.
+    ///   - partitions: The partitions of a bot that shares the work. Nil: it does not.
     static func findings(
         _ examined: Result<EngineExamination, StateError>, isUnverified: Bool, allowsUnsafe: Bool, partitions: Int?
     ) -> [Finding] {
@@ -56,7 +56,7 @@ enum EngineCheck {
     }
 
     private static func summary(of fleet: FleetSnapshot?) -> String {
-        guard let fleet else { return "it does not exist yet, and 'run' makes it" }
+        guard let fleet else { return "it does not exist yet; 'run' creates it" }
         if !fleet.sharing.isEmpty {
             return "\(Quantity.count(fleet.sharing.count, "member")) sharing the work"
         }

@@ -1,8 +1,8 @@
 internal import GatewayClient
 
-/// Looks at some documents, to find out whether they expire: then writing them needs `--keep-expiry`.
+/// Samples documents to see whether any of them expire. If so, the bot needs `--keep-expiry` to write them.
 struct ExpiryCheck: Sendable {
-    /// How many documents are looked at.
+    /// How many documents are sampled.
     private static let sample = 20
 
     let gateway: Gateway
@@ -18,16 +18,16 @@ struct ExpiryCheck: Sendable {
         let answer = await outcome { () async throws(GatewayError) in try await look() }
         return switch answer {
         case .success(let (expiring, looked)): Self.finding(expiring, of: looked, keepsExpiry)
-        case .failure(let error): Finding(.unknown, error, "whether documents expire can't be known")
+        case .failure(let error): Finding(.unknown, error, "can't find out whether documents expire")
         }
     }
 
-    /// - Parameter expiring: One of the documents that expire; nil if none does.
+    /// - Parameter expiring: One of the documents that expire; nil if there is none.
     static func finding(_ expiring: DocumentID?, of looked: Int, _ keepsExpiry: Bool) -> Finding {
         switch (expiring, keepsExpiry) {
         case (let id?, false):
             Finding(
-                .warning, "the document '\(id)' expires, but not any more once this bot has written it",
+                .warning, "the document '\(id)' expires, but loses its expiry when this bot writes it",
                 remedy: "add --keep-expiry, or write keep_expiry: true in the configuration file")
         case (_?, true): .ok("documents expire, and their expiry is kept")
         case (nil, true):

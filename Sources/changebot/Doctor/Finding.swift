@@ -1,30 +1,30 @@
 internal import GatewayClient
 
-/// What `doctor` looks at, in the order in which it reports. The raw values are stable, because scripts read them.
+/// The checks of `doctor`, in the order in which they are reported. The raw values are stable: scripts read them.
 enum DoctorCheck: String, CaseIterable, Sendable {
-    /// The only one that is about the program and not about a bot.
+    /// The only check of the program itself instead of a bot.
     case libraries
     case settings, reachability, tls, clock, gateway, login, feed, list, write, local, channels
-    /// Whether documents expire, and their expiry is kept.
+    /// Whether documents expire, and whether the bot keeps their expiry.
     case expiry
-    /// A partitioned database takes only ids that name a partition.
+    /// Whether rules write ids without a partition to a partitioned database.
     case ids
-    /// Those that rules put documents into.
+    /// The keyspaces that rules put documents into.
     case keyspaces
-    /// Those that related documents need.
+    /// The indexes that related documents need.
     case indexes
-    /// Of a fleet.
+    /// The engine of a fleet.
     case engine
     case state, disk, rules, pictures
-    /// What webhooks, downloads and `emit` need.
+    /// The files that webhooks, downloads and `emit` need.
     case files
-    /// The last one: it takes longest.
+    /// Proxies that cut idle requests. Last, because it takes longest.
     case idle
 
     static let ofBot = allCases.filter { $0 != .libraries }
-    /// Those that need a gateway that answers.
+    /// The checks that need a gateway that answers.
     static let ofGateway: [DoctorCheck] = [.clock, .gateway] + ofLogin
-    /// Those that need a login.
+    /// The checks that need a login.
     static let ofLogin: [DoctorCheck] = [.login] + afterLogin
     static let afterLogin: [DoctorCheck] = [
         .feed, .list, .write, .local, .channels, .expiry, .ids, .keyspaces, .indexes, .idle,
@@ -33,23 +33,23 @@ enum DoctorCheck: String, CaseIterable, Sendable {
 
 /// What a check has found, and what to do about it.
 struct Finding: Sendable, Equatable {
-    /// The raw values are stable, because scripts read them.
+    /// The raw values are stable: scripts read them.
     enum Level: String, CaseIterable, Sendable {
         case ok
-        /// The bot works, but worse than it could, or not for long.
+        /// The bot works, but not as well as it could, or will stop working.
         case warning
         /// The bot does not work.
         case error
-        /// It can't be found out.
+        /// The check could not find out.
         case unknown
-        /// It was not looked at: something before it failed, or nothing asks for it.
+        /// The check was not run: an earlier one failed, or nothing requires it.
         case skipped
     }
 
     let level: Level
-    /// One line: what is so.
+    /// What the check has found, in one line.
     let text: String
-    /// One line: what to do. Nil if there is nothing to do.
+    /// What to do, in one line. Nil if there is nothing to do.
     let remedy: String?
 
     init(_ level: Level, _ text: String, remedy: String? = nil) {
@@ -63,9 +63,9 @@ struct Finding: Sendable, Equatable {
 }
 
 extension Finding {
-    /// A message that ends with the remedy, after a semicolon, as those of all commands do.
+    /// A finding from a message that ends with its remedy after a semicolon, like those of all commands.
     ///
-    /// - Parameter otherwise: The remedy for a message that names none.
+    /// - Parameter otherwise: The remedy if the message has none.
     init(_ level: Level, message: String, otherwise: String? = nil) {
         let end = message.firstRange(of: "; ")
         self.init(
@@ -73,11 +73,11 @@ extension Finding {
             remedy: end.map { String(message[$0.upperBound...]) } ?? otherwise)
     }
 
-    /// An error of a request.
+    /// A finding from a failed request.
     ///
     /// - Parameters:
-    ///   - consequence: What it means for the bot; put before the reason.
-    ///   - otherwise: The remedy for an error that names none.
+    ///   - consequence: What the error means for the bot; written before the reason.
+    ///   - otherwise: The remedy if the error has none.
     init(_ level: Level, _ error: GatewayError, _ consequence: String? = nil, otherwise: String? = nil) {
         let parts = Finding(level, message: error.message, otherwise: otherwise)
         let status = error.status.map { " (HTTP \($0))" } ?? ""

@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// A check of one bot; without a bot, of the program.
+/// A check of one bot, or of the program.
 struct DoctorSlot: Hashable, Sendable {
-    /// Its index.
+    /// The bot's index. Nil: the program.
     let bot: Int?
     let check: DoctorCheck
 }
 
-/// Puts findings into the order in which they are reported: checks run at the same time, and end in any order.
+/// Puts findings in report order: checks run concurrently and end in any order.
 struct FindingOrder {
     private let slots: [DoctorSlot]
     private var waiting: [DoctorSlot: [Finding]] = [:]
@@ -22,7 +22,7 @@ struct FindingOrder {
     /// Whether all checks have ended.
     var isComplete: Bool { next == slots.count }
 
-    /// A check has ended. Its findings count once: a second call for it changes nothing.
+    /// Notes the findings of a completed check. Further calls for the same check have no effect.
     ///
     /// - Returns: The checks that can be reported now, in order.
     mutating func finish(_ slot: DoctorSlot, _ findings: [Finding]) -> [(slot: DoctorSlot, findings: [Finding])] {
@@ -42,7 +42,7 @@ struct FindingLines: Sendable {
     /// The names of the bots, by index.
     let bots: [String]
 
-    /// For people: the finding, and below it the remedy.
+    /// The finding for people, with the remedy below it.
     func lines(_ slot: DoctorSlot, _ finding: Finding) -> [VisibleLine] {
         let level = finding.level.rawValue.padded(to: Self.levelWidth)
         let check = slot.check.rawValue.padded(to: Self.checkWidth)
@@ -54,7 +54,7 @@ struct FindingLines: Sendable {
         return lines
     }
 
-    /// The lines above the first finding of a bot, if there are several bots; none for the program.
+    /// The lines above the first finding of a bot; empty for the program, or if there is only one bot.
     func heading(_ slot: DoctorSlot) -> [VisibleLine] {
         guard bots.count > 1, let bot = slot.bot else { return [] }
         return ["", style.bold("bot \(bots[bot])")]
@@ -86,19 +86,19 @@ struct FindingLines: Sendable {
     }
 }
 
-/// Prints findings on stdout as they come in, in order.
+/// Prints findings on stdout, in order, as soon as they are available.
 actor FindingReport {
     private let lines: FindingLines
     private let isJSON: Bool
     private let isQuiet: Bool
     private var order: FindingOrder
-    /// The bot whose heading was printed last.
+    /// The bot under whose heading the last finding was printed.
     private var headed: Int?
     private var counts: [Finding.Level: Int] = [:]
-    /// Why nothing more can be printed.
+    /// Why printing failed.
     private var failure: CommandError?
 
-    /// - Parameter isQuiet: Whether people see only warnings and errors. Programs see everything.
+    /// - Parameter isQuiet: Whether to print only warnings and errors. JSON always has all findings.
     init(_ lines: FindingLines, isJSON: Bool, isQuiet: Bool = false) {
         self.lines = lines
         self.isJSON = isJSON
@@ -106,7 +106,7 @@ actor FindingReport {
         order = FindingOrder(botCount: lines.bots.count)
     }
 
-    /// A check has ended.
+    /// Notes the findings of a completed check, and prints what can be printed now.
     func finish(_ slot: DoctorSlot, _ findings: [Finding]) {
         for (slot, findings) in order.finish(slot, findings) {
             for finding in findings {
@@ -128,7 +128,7 @@ actor FindingReport {
         }
     }
 
-    /// How many findings there are of a level.
+    /// The number of findings with this level.
     func count(_ level: Finding.Level) -> Int { counts[level] ?? 0 }
 
     /// - Throws: ``CommandError`` with 74 if the findings could not be printed.
@@ -137,7 +137,7 @@ actor FindingReport {
     }
 }
 
-/// Takes the findings of one bot.
+/// Collects the findings of one bot.
 struct BotReport: Sendable {
     let report: FindingReport
     /// The index of the bot.
@@ -149,7 +149,7 @@ struct BotReport: Sendable {
 
     func finish(_ check: DoctorCheck, _ finding: Finding) async { await finish(check, [finding]) }
 
-    /// Reports that checks are not made.
+    /// Reports that checks were not run.
     func skip(_ checks: [DoctorCheck], _ reason: String) async {
         for check in checks { await finish(check, .skipped(reason)) }
     }

@@ -4,28 +4,28 @@ internal import GatewayClient
 internal import HTTPTransport
 internal import Rules
 
-/// Makes the checks that need the network. What depends on a check that failed is skipped.
+/// Runs the checks that need the network. Skips checks that depend on a failed one.
 struct GatewayExamination: Sendable {
     let url: GatewayURL
     let settings: GatewaySettings
     let channels: [String]?
-    /// As in ``IndexesCheck/selectors``.
+    /// The selectors of all rules; nil if the rules are invalid or missing.
     let related: [LocatedSelector]?
-    /// The same.
+    /// The writes of all rules; nil if the rules are invalid or missing.
     let writes: [LocatedWrite]?
     let following: FeedReader.Following
-    /// How long to look for proxies that end idle requests; nil: not at all.
+    /// How long to wait for proxies that cut idle requests; nil: not at all.
     let idle: Duration?
-    /// What to do if credentials are needed and there are none.
+    /// What to do if credentials are needed but missing.
     let advice: String
     let report: BotReport
 
-    /// Sync Gateway may have to load its caches first.
+    /// Long enough for Sync Gateway to load its caches.
     private static let deadline: Duration = .seconds(30)
 
     func run() async {
         guard let contact = await connect() else { return }
-        await report.finish(.clock, contact.clock?.finding ?? Finding(.unknown, "the answers have no date"))
+        await report.finish(.clock, contact.clock?.finding ?? Finding(.unknown, "the server's responses have no date"))
         var settings = settings
         settings.deadlines.small = Self.deadline
         settings.deadlines.silence = Self.deadline
@@ -37,7 +37,7 @@ struct GatewayExamination: Sendable {
 
     // MARK: - The connection
 
-    /// Reports on the connection. Nil if there is none that the bot would use.
+    /// Reports on the connection. Returns nil if the bot could not use it.
     private func connect() async -> ServerContact? {
         let tls = CertificateCheck(url: url, isInsecure: settings.isInsecure, now: Timestamp.secondsNow)
         do throws(HTTPTransportError) {
@@ -55,7 +55,7 @@ struct GatewayExamination: Sendable {
         }
     }
 
-    /// Fetches the certificates that were refused: only without verification they can be read.
+    /// Fetches the certificates that were refused, which is possible only without verification.
     private func examineCertificates(
         _ tls: CertificateCheck, refusedWith error: HTTPTransportError
     ) async -> ServerContact? {
@@ -69,9 +69,9 @@ struct GatewayExamination: Sendable {
         return contact
     }
 
-    /// A connection that fails in other ways may have the wrong scheme: the gateway's client finds that out.
+    /// Other connection failures may be caused by a wrong scheme, which the gateway client detects.
     private func finding(of error: HTTPTransportError) async -> Finding {
-        // CouchDB waits for the end of a request line that a TLS handshake does not have.
+        // Plain CouchDB does not respond to a TLS handshake: it keeps waiting for the end of a request line.
         let isSilent = error.code.timeout != nil
         guard isSilent || [.connectionClosed, .malformedAnswer].contains(error.code) || error.code.tlsProblem != nil
         else {
@@ -93,7 +93,7 @@ struct GatewayExamination: Sendable {
             await report.skip(DoctorCheck.ofLogin, "the server is not a gateway")
             return
         }
-        // With a password that is refused, one request is enough: some gateways lock users out.
+        // If the password was refused, send no further request: some gateways lock users out.
         let greeting = (try? database.get()) == nil ? nil : try? await gateway.serverInfo()
         await report.finish(.gateway, version(greeting, contact))
         await report.finish(
@@ -108,7 +108,7 @@ struct GatewayExamination: Sendable {
 
     private func version(_ greeting: ServerInfo?, _ contact: ServerContact) -> Finding {
         let check = ServerVersionCheck(url: url, givenDialect: settings.dialect)
-        // A proxy may hide the root page, or put its own name into the header.
+        // A proxy may hide the root page, or replace the header with its own.
         let ofHeader = GatewayDialect(serverHeader: contact.server)
         return check.finding(
             dialect: greeting?.dialect ?? ofHeader,
@@ -118,7 +118,7 @@ struct GatewayExamination: Sendable {
     private func examinePermissions(_ gateway: Gateway, _ info: DatabaseInfo) async {
         let feed = await outcome { () async throws(GatewayError) in try await readFeed(gateway) }
         await report.finish(.feed, PermissionChecks.feed(feed))
-        // The database is there, but this collection is not.
+        // The database exists, but this collection does not.
         if case .failure(let error) = feed, error.isAboutKeyspace {
             return await report.skip(DoctorCheck.afterLogin, "the collection can't be used")
         }
@@ -166,7 +166,7 @@ struct GatewayExamination: Sendable {
         while try await answer.next() != nil {}
     }
 
-    /// Only Sync Gateway knows the filter.
+    /// Only Sync Gateway supports the filter.
     private func channelFilter(_ gateway: Gateway) -> ChangesRequest.Filter? {
         gateway.dialect.hasChannels ? channels.map { .channels($0) } : nil
     }
@@ -182,7 +182,7 @@ struct GatewayExamination: Sendable {
         guard let idle else { return .skipped("--no-wait") }
         guard let newest = info.newestSequence else {
             return Finding(
-                .unknown, "the gateway does not report its newest sequence, so no request can wait for changes")
+                .unknown, "the gateway does not report its newest sequence, so this check can't wait for changes")
         }
         let check = IdleCheck(
             gateway: gateway, channels: gateway.dialect.hasChannels ? channels : nil, span: idle)
@@ -190,17 +190,17 @@ struct GatewayExamination: Sendable {
     }
 }
 
-/// What a request answered, or why it failed.
+/// Turns the result or the error of a request into a `Result`.
 func outcome<Value: Sendable>(
     _ ask: () async throws(GatewayError) -> Value
 ) async -> Result<Value, GatewayError> {
     do throws(GatewayError) { return .success(try await ask()) } catch { return .failure(error) }
 }
 
-/// Writes, reads and deletes a local document of its own, so that nothing stays behind.
+/// Checks that local documents can be written, read and deleted. Leaves nothing behind.
 struct LocalDocumentCheck: Sendable {
     let gateway: Gateway
-    /// Different from all marks of bots, which begin with `changebot.`, and from that of another doctor.
+    /// Differs from all marks, which begin with `changebot.`, and from the document of another doctor.
     let name = "changebot-doctor." + String(UInt64.random(in: .min ... .max), radix: 16)
 
     func run() async -> PermissionChecks.LocalOutcome {
@@ -209,7 +209,7 @@ struct LocalDocumentCheck: Sendable {
             do throws(GatewayError) { try await delete(revision) } catch { return .left(error) }
             return .keptAndDeleted
         } catch {
-            // The answer may have been lost on the way back.
+            // The write may have succeeded, with only its response lost.
             if let document = try? await gateway.localDocument(name) { try? await delete(document.revision) }
             return .refused(error)
         }

@@ -1,16 +1,15 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// Finds out whether something between here and the gateway ends requests that wait: sends a longpoll and looks how it
-/// ends.
+/// Finds out whether anything between here and the gateway cuts idle requests: sends a longpoll and sees how it ends.
 struct IdleCheck: Sendable {
-    /// As long as `run` waits.
+    /// The same time for which `run` waits.
     static let defaultSpan = ChangesRequest.defaultLongpollTimeout
-    /// A request that ends sooner counts as an outage for `run` (`FeedReader.Waits.idleAfter`).
+    /// `run` treats a request that ends sooner as an outage (`FeedReader.Waits.idleAfter`).
     static let outageLimit: Duration = .seconds(5)
     /// The time between heartbeats of a continuous feed.
     static let heartbeat: Duration = .seconds(25)
-    /// Sooner, an error is no end of an idle request, but a refusal.
+    /// An earlier error is a refusal, not the end of an idle request.
     private static let leastWait: Duration = .milliseconds(500)
 
     enum Outcome: Sendable {
@@ -18,9 +17,9 @@ struct IdleCheck: Sendable {
         case answered(after: Duration)
         /// The request ended without a proper answer.
         case cut(after: Duration, GatewayError)
-        /// No answer came, not even long after the time that the request asked for.
+        /// No response came, not even long after the requested time.
         case silent(after: Duration)
-        /// Changes came all the time. This was the longest time without one.
+        /// Changes kept coming. This was the longest time without one.
         case busy(longest: Duration)
         /// The request was refused.
         case refused(GatewayError)
@@ -47,7 +46,7 @@ struct IdleCheck: Sendable {
                 return Self.outcome(of: error, after: start.duration(to: .now))
             }
             guard begun.duration(to: .now) < span else { return .busy(longest: longest) }
-            // As `run` does, so that a busy database is not asked without a break.
+            // Like `run`, pause between requests to a busy database.
             try? await Task.sleep(for: .milliseconds(500))
         }
     }
@@ -73,31 +72,31 @@ struct IdleCheck: Sendable {
         return isEnd && waited >= leastWait ? .cut(after: waited, error) : .refused(error)
     }
 
-    // MARK: - What it means
+    // MARK: - Finding
 
     /// - Parameters:
-    ///   - span: How long was waited.
+    ///   - span: How long the check waited.
     ///   - following: How the bot waits for changes.
     static func finding(_ outcome: Outcome, span: Duration, _ following: FeedReader.Following) -> Finding {
         switch outcome {
         case .answered(let waited):
-            // CouchDB ends a longpoll after 60 s, whatever is asked for.
+            // CouchDB ends every longpoll after 60 s, regardless of the requested timeout.
             guard waited + .seconds(2) < min(span, .seconds(60)) else {
-                return .ok("nothing ended a request that waited for \(seconds(waited))")
+                return .ok("nothing cut a request that was idle for \(seconds(waited))")
             }
             return Finding(
                 .unknown,
-                "the gateway itself answered after \(seconds(waited)), without changes, and was asked to wait \(seconds(span))",
+                "the gateway answered after \(seconds(waited)), without changes, but was asked to wait \(seconds(span))",
                 remedy: "run doctor again; if this persists, read the gateway's log")
         case .busy(let longest):
             return Finding(
-                .unknown, "changes came all the time: the longest wait without one was \(seconds(longest))",
+                .unknown, "changes kept coming: the longest wait without one was \(seconds(longest))",
                 remedy: "run doctor again when fewer documents are written")
         case .silent(let waited):
             return Finding(
                 .warning,
-                "no answer came within \(seconds(waited)), although the gateway was asked to answer after \(seconds(span))",
-                remedy: "if there is a proxy, make it pass answers on at once (nginx: proxy_buffering off)")
+                "no response came within \(seconds(waited)), although the gateway was asked to answer after \(seconds(span))",
+                remedy: "if there is a proxy, make it forward responses at once (nginx: proxy_buffering off)")
         case .refused(let error):
             return Finding(.unknown, error, "a request that waits was refused")
         case .cut(let waited, let error): return cut(waited, error, following)
@@ -106,7 +105,7 @@ struct IdleCheck: Sendable {
 
     private static func cut(_ waited: Duration, _ error: GatewayError, _ following: FeedReader.Following) -> Finding {
         let how = error.status.map { "with HTTP \($0)" } ?? "by closing the connection"
-        let text = "something between here and the gateway ended an idle request after \(seconds(waited)), \(how)"
+        let text = "something between here and the gateway cut an idle request after \(seconds(waited)), \(how)"
         let needed = following == .continuous ? heartbeat : defaultSpan
         guard waited < needed else {
             return .ok("\(text); the bot waits only \(seconds(needed)), so this does not affect it")
@@ -117,7 +116,7 @@ struct IdleCheck: Sendable {
         guard waited >= outageLimit else {
             return Finding(.error, "\(text): this is so short that the bot treats it as an outage", remedy: setting)
         }
-        return Finding(.warning, "\(text); the bot asks again each time", remedy: setting + other)
+        return Finding(.warning, "\(text); the bot repeats the request each time", remedy: setting + other)
     }
 
     /// Rounded to whole seconds: `30 s`.

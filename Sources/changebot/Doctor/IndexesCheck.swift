@@ -6,15 +6,17 @@ internal import Rules
 struct IndexesCheck: Sendable {
     let gateway: Gateway
     let info: DatabaseInfo
-    /// Of all rules; nil if the rules are not valid, or not given.
+    /// The selectors of all rules; nil if the rules are invalid or missing.
     let selectors: [LocatedSelector]?
 
     func findings() async -> [Finding] {
-        // Documents whose ids are named are read without an index.
+        // Selectors that name ids need no index.
         guard let searched = selectors?.filter({ !$0.namesIDs }) else { return [.skipped("no valid rules given")] }
         guard !searched.isEmpty else { return [.skipped("no rule searches for related documents")] }
         guard gateway.dialect.findsDocuments else {
-            return [.skipped("\(gateway.dialect.name) has no queries: related documents are found by reading all")]
+            return [
+                .skipped("\(gateway.dialect.name) has no queries: all documents are read to find related ones")
+            ]
         }
         var findings: [Finding] = []
         for selector in searched {
@@ -25,7 +27,7 @@ struct IndexesCheck: Sendable {
                     Finding(.warning, message: "\(selector.place): \(index.explanation(info, of: gateway))"))
             } catch {
                 return findings + [
-                    Finding(.unknown, error, "which index serves related documents can't be found out")
+                    Finding(.unknown, error, "can't find out which index serves related documents")
                 ]
             }
         }

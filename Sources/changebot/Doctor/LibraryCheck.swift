@@ -4,7 +4,7 @@ internal import HTTPTransport
 internal import LosslessJSON
 internal import Rules
 
-/// Names the libraries of the system that this process uses, with their versions. Blocks.
+/// Lists the system libraries that this process uses, with their versions. Blocks.
 enum LibraryCheck {
     static var finding: Finding {
         let asked =
@@ -14,7 +14,7 @@ enum LibraryCheck {
         return .ok((asked + loaded).joined(separator: ", "))
     }
 
-    /// The memory map of this process. The kernel gives it page by page, so it is read to its end.
+    /// The memory map of this process. The kernel returns it in pieces, so it is read to the end.
     private static var maps: String {
         let descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }
@@ -24,7 +24,7 @@ enum LibraryCheck {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The files of libraries that no function of theirs tells the version of: `libjq.so.1.0.4`.
+    /// The file names of libraries that have no version function: `libjq.so.1.0.4`.
     ///
     /// - Parameter maps: `/proc/self/maps`, see proc(5). The path is the last word of a line.
     static func fileNames(in maps: String, of libraries: [String]) -> [String] {

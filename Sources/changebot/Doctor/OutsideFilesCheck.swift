@@ -1,7 +1,7 @@
 internal import Encodings
 internal import Outside
 
-/// Judges the files that webhooks, downloads and `emit` need. Pure.
+/// Judges the files that webhooks, downloads and `emit` need. Does no I/O.
 enum OutsideFilesCheck {
     static func findings(_ files: OutsideFileExamination) -> [Finding] {
         guard files.readCount + files.writtenCount > 0 else {

@@ -1,11 +1,11 @@
 internal import GatewayClient
 internal import Rules
 
-/// Judges what the gateway answers to this login. Pure.
+/// Judges the gateway's responses to this login. Does no I/O.
 enum PermissionChecks {
     /// - Parameters:
-    ///   - who: As in `GatewayCredentials`; nil without credentials.
-    ///   - advice: What to do if there are no credentials and some are needed.
+    ///   - who: The description of the `GatewayCredentials`; nil without credentials.
+    ///   - advice: What to do if credentials are needed but missing.
     static func login(
         _ answer: Result<DatabaseInfo, GatewayError>, as who: String?, advice: String
     ) -> Finding {
@@ -28,7 +28,7 @@ enum PermissionChecks {
         case .failure(let error):
             Finding(
                 .error, error, "the changes feed can't be read",
-                otherwise: "allow this user GET of _changes; without it no command works")
+                otherwise: "allow this user to GET _changes; without that, no command works")
         }
     }
 
@@ -37,7 +37,7 @@ enum PermissionChecks {
         case .success: .ok("this user may list documents (_all_docs)")
         case .failure(let error) where error.code == .notOffered:
             Finding(
-                .warning, error, "'fix' and 'export' must read the whole feed instead, which takes longer",
+                .warning, error, "'fix' and 'export' have to read the whole feed instead, which takes longer",
                 otherwise: "use the admin port or an administrator, if there are many documents")
         case .failure(let error): Finding(.error, error, "documents can't be listed")
         }
@@ -51,19 +51,19 @@ enum PermissionChecks {
         case .failure(let error) where [.unauthorized, .forbidden, .notOffered].contains(error.code):
             return Finding(
                 .error, error, "this user may not write",
-                otherwise: "give the user the right to write, or use another user")
+                otherwise: "give this user write permission, or use another user")
         case .failure(let error) where error.code == .badRequest:
             return Finding(
-                .unknown, error, "whether this user may write can't be known without writing a document",
-                otherwise: "run the rules on one document that you can spare")
-        case .failure(let error): return Finding(.error, error, "the gateway takes no writes now")
+                .unknown, error, "can't find out whether this user may write without writing a document",
+                otherwise: "run the rules on a test document")
+        case .failure(let error): return Finding(.error, error, "the gateway accepts no writes now")
         }
     }
 
-    /// Where the local document of the check stands.
+    /// What happened to the check's local document.
     enum LocalOutcome: Sendable {
         case keptAndDeleted
-        /// It was written, and is still there.
+        /// It was written but could not be deleted.
         case left(GatewayError)
         case refused(GatewayError)
     }
@@ -74,7 +74,7 @@ enum PermissionChecks {
         case .left(let error):
             Finding(
                 .warning, Finding(.warning, error, "_local/\(name) was written, but could not be deleted").text,
-                remedy: "delete it yourself; it does no harm, and the feed does not show it")
+                remedy: "delete it yourself; it is harmless, and not in the feed")
         case .refused(let error) where [.notOffered, .unauthorized, .forbidden].contains(error.code):
             Finding(
                 .warning,
@@ -83,15 +83,15 @@ enum PermissionChecks {
                     "this user may not write local documents, so the bot can't notice that the database was reset"
                 ).text,
                 remedy:
-                    "allow this user GET and PUT of _local/ in proxies and in the gateway; until then keep the state folder safe, as there is no copy of the checkpoint"
+                    "allow this user to GET and PUT _local/ documents, in proxies and in the gateway; until then, back up the state folder: there is no copy of the checkpoint"
             )
-        case .refused(let error): Finding(.error, error, "local documents can't be kept")
+        case .refused(let error): Finding(.error, error, "local documents can't be written")
         }
     }
 
     /// - Parameters:
-    ///   - isAdmin: Whether the admin port answers, which sees everything.
-    ///   - wanted: Those of `--channels`; nil: all.
+    ///   - isAdmin: Whether the URL is the admin port, which sees everything.
+    ///   - wanted: The channels of `--channels`; nil: all.
     static func channels(
         _ answer: Result<LoginInfo, GatewayError>, of dialect: GatewayDialect, isAdmin: Bool, wanted: [String]?
     ) -> Finding {

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Outside
 internal import Rules
 
-/// Judges the rules of a bot, the files that they attach, and those that they need for effects outside. Blocks.
+/// Judges the rules of a bot, the files that they attach, and the files that their outside effects need. Blocks.
 struct RulesCheck {
     /// The longest attachment that Sync Gateway accepts.
     static let attachmentLimit = 20 << 20
@@ -12,14 +12,14 @@ struct RulesCheck {
     let rules: [Finding]
     let pictures: [Finding]
     let files: [Finding]
-    /// Of all rules; nil if they are not valid, or not given.
+    /// The selectors of all rules; nil if the rules are invalid or missing.
     let related: [LocatedSelector]?
-    /// The same.
+    /// The writes of all rules; nil if the rules are invalid or missing.
     let writes: [LocatedWrite]?
     /// Whether the rules turn `--keep-expiry` on.
     let readsExpiry: Bool
 
-    /// - Parameter paths: Nil: none are given.
+    /// - Parameter paths: The paths of the rules; nil if there are none.
     init(_ paths: [String]?) {
         guard let paths else {
             rules = [.skipped("no rules given; name them with --rules PATH")]
@@ -59,8 +59,8 @@ struct RulesCheck {
                 files.isEmpty
                 ? [
                     Finding(
-                        .warning, "\(folder), from which rules choose files, is empty", remedy: "put the files there")
-                ] : judge(files, "files in \(folder), from which rules choose")
+                        .warning, "\(folder), from which rules select files, is empty", remedy: "put the files there")
+                ] : judge(files, "files in \(folder), from which rules select")
         }
         return findings
     }

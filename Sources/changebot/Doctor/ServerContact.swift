@@ -3,18 +3,18 @@ internal import GatewayClient
 internal import Glibc
 internal import HTTPTransport
 
-/// What one anonymous request for the server's root shows, over a connection of its own. Any answer will do, also a
-/// refusal.
+/// The facts from one anonymous request for the server's root page, on a separate connection. Any response will do,
+/// even an error.
 struct ServerContact: Sendable {
     let connection: HTTPConnectionReport
     /// The `Server` header; nil if there is none.
     let server: String?
-    /// Nil if the answer has no date.
+    /// Nil if the response has no date.
     let clock: ClockReading?
 
     private static let deadline: Duration = .seconds(20)
 
-    /// - Parameter trustsAnyone: Whether any certificate is accepted. No credentials are sent in any case.
+    /// - Parameter trustsAnyone: Whether to accept any certificate. Credentials are never sent.
     static func make(
         _ url: GatewayURL, _ settings: GatewaySettings, trustsAnyone: Bool
     ) async throws(HTTPTransportError) -> ServerContact {
@@ -52,7 +52,7 @@ struct ServerContact: Sendable {
         }
     }
 
-    /// That the server was reached.
+    /// Reports that the server was reached.
     var finding: Finding {
         let address = connection.address.map { $0.contains(":") ? "[\($0)]" : $0 } ?? "the server"
         let port = connection.port.map { ":\($0)" } ?? ""
@@ -71,19 +71,20 @@ enum WallClock {
     }
 }
 
-/// The times at which a request was sent and answered, and the date in the answer, all in seconds since 1970.
+/// The times at which a request was sent and answered, and the date in the response, in seconds since 1970.
 struct ClockReading: Sendable, Equatable {
     static let warningLimit = 30.0
     static let errorLimit = 300.0
 
     let sent: Double
     let answered: Double
-    /// A date has no fractions: the true time was up to a second later.
+    /// The `Date` header has no fractions: the true time was up to a second later.
     let date: Double
 
-    /// By how many seconds this machine's clock is ahead of the gateway's, at the least; below 0 if it is behind.
+    /// How many seconds this machine's clock is ahead of the server's, at least; negative if it is behind.
     ///
-    /// The answer was dated between the two local times, so anything that the round trip explains counts as 0.
+    /// The server dated its response between the two local times, so a difference that the round trip can explain
+    /// counts as 0.
     var offset: Double {
         let least = sent - (date + 1)
         let most = answered - date
@@ -92,7 +93,7 @@ struct ClockReading: Sendable, Equatable {
 
     var finding: Finding { finding(of: "the gateway") }
 
-    /// - Parameter server: Whose clock the other one is.
+    /// - Parameter server: The name of the server whose clock was read.
     func finding(of server: String) -> Finding {
         let size = abs(offset)
         guard size >= 1 else { return .ok("this machine's clock and \(server)'s agree") }
@@ -102,7 +103,7 @@ struct ClockReading: Sendable, Equatable {
         return Finding(
             size >= Self.errorLimit ? .error : .warning, text,
             remedy:
-                "set the clock that is wrong, and keep it right with NTP ('timedatectl set-ntp true'): certificates, sessions and the time in rules depend on it"
+                "set the wrong clock, and synchronize it with NTP ('timedatectl set-ntp true'): certificates, sessions and the time in rules depend on it"
         )
     }
 }

@@ -1,16 +1,16 @@
 internal import GatewayClient
 
-/// Judges which server it is, and whether changebot was ever tried with its version. Pure.
+/// Judges which server it is, and whether changebot was tested with its version. Does no I/O.
 struct ServerVersionCheck {
     /// The versions that the tests run against, by dialect.
     static let tried: [GatewayDialect: [String]] = [.syncGateway: ["3.3", "4.1"], .couchDB: ["3.5"]]
 
     let url: GatewayURL
-    /// That of `--dialect`; nil if it is not given.
+    /// The value of `--dialect`; nil if it is not given.
     let givenDialect: GatewayDialect?
 
     /// - Parameters:
-    ///   - dialect: As the server names itself; nil if it does not.
+    ///   - dialect: The dialect that the server reports; nil if it does not.
     ///   - version: As the server writes it: `3.5.0`, `Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE`. Or its `Server`
     ///     header: `CouchDB/3.5.0 (Erlang OTP/25)`.
     func finding(dialect: GatewayDialect?, version: String?) -> Finding {
@@ -18,7 +18,7 @@ struct ServerVersionCheck {
             return Finding(
                 .unknown, "the server does not say whether it is Sync Gateway or CouchDB; a proxy may hide it",
                 remedy: givenDialect == nil
-                    ? "say it with --dialect sync-gateway or --dialect couchdb" : nil)
+                    ? "add --dialect sync-gateway or --dialect couchdb" : nil)
         }
         if let givenDialect, givenDialect != dialect {
             return Finding(
@@ -33,7 +33,7 @@ struct ServerVersionCheck {
                 remedy: "try it with a copy of the data first")
         }
         guard let version, let number = Self.number(in: version) else {
-            return Finding(.unknown, "\(dialect.name), of a version that it does not tell")
+            return Finding(.unknown, "\(dialect.name), which does not report its version")
         }
         let tried = Self.tried[dialect] ?? []
         let isTried = tried.contains { number == $0 || number.hasPrefix($0 + ".") }

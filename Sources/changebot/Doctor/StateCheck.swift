@@ -2,14 +2,14 @@ internal import BotState
 internal import FoundationEssentials
 internal import Glibc
 
-/// What the system says about a file or folder.
+/// What the system reports about a file or folder.
 struct FileFacts: Sendable, Equatable {
     enum Kind: Sendable { case file, folder, link, other }
 
     let kind: Kind
     /// The permissions: `0o600`.
     let mode: Int
-    /// The number of the user whom it belongs to.
+    /// The user id of its owner.
     let owner: Int
 
     init(kind: Kind, mode: Int, owner: Int) {
@@ -34,7 +34,7 @@ struct FileFacts: Sendable, Equatable {
         owner = Int(facts.st_uid)
     }
 
-    /// Whether users other than the owner may do anything with it.
+    /// Whether users other than the owner have any permission.
     var isOpenToOthers: Bool { mode & 0o077 != 0 }
 
     /// `0644`.
@@ -47,18 +47,18 @@ struct StateFolder: Sendable {
     let path: String
     /// Nil if it does not exist.
     var folder: FileFacts?
-    /// The folder above it that exists, if it does not exist itself.
+    /// The folder, or if it does not exist, the nearest folder above it that does.
     var ancestor = ""
-    /// Why no file can be made there; nil if one can.
+    /// Why no file can be created there; nil if one can.
     var problem: String?
-    /// The files of the bot in it, by name.
+    /// The bot's files in the folder, sorted by name.
     var files: [(name: String, facts: FileFacts)] = []
-    /// The number of the user who asks.
+    /// The user id of this process.
     var user = 0
 }
 
 extension StateFolder {
-    /// Looks at a folder. Blocks. Nothing is left behind.
+    /// Examines a folder. Blocks. Leaves nothing behind.
     init(examining path: String, bot: String) {
         self.path = path
         user = Int(getuid())
@@ -80,12 +80,12 @@ extension StateFolder {
     }
 }
 
-/// Judges a state folder and what is in it. Pure.
+/// Judges a state folder and its contents. Does no I/O.
 enum StateCheck {
-    /// - Parameter states: What is in the bot's files, or why that can't be read. Nil: the state is in an engine.
+    /// - Parameter states: The bot's states in the folder, or why they can't be read. Nil: the state is in an engine.
     static func findings(_ folder: StateFolder, _ states: Result<[StateExamination], StateError>?) -> [Finding] {
         if let problem = problem(folder) { return [problem] }
-        guard folder.folder != nil else { return [.ok("\(folder.path) does not exist yet; 'run' makes it")] }
+        guard folder.folder != nil else { return [.ok("\(folder.path) does not exist yet; 'run' creates it")] }
         let permissions = permissions(folder)
         switch states {
         case nil: return permissions + [.ok("\(folder.path) can be written to; the state is in the engine")]
@@ -104,8 +104,8 @@ enum StateCheck {
         guard let reason = folder.problem else { return nil }
         guard let facts = folder.folder else {
             return Finding(
-                .error, "\(folder.path) does not exist and can't be made: \(folder.ancestor): \(reason)",
-                remedy: "make it, owned by the user of the bot and with mode 0700, or choose another with --state")
+                .error, "\(folder.path) does not exist and can't be created: \(folder.ancestor): \(reason)",
+                remedy: "create it, owned by the user of the bot and with mode 0700, or choose another with --state")
         }
         return Finding(
             .error, "\(folder.path) can't be written to: \(reason)",
@@ -121,27 +121,28 @@ enum StateCheck {
             findings.append(
                 Finding(
                     .warning,
-                    "\(folder.path) belongs to the user with the number \(facts.owner), and this is number \(folder.user)",
+                    "\(folder.path) belongs to the user with id \(facts.owner), but this user has id \(folder.user)",
                     remedy: "run doctor as the user of the bot"))
         }
         if facts.isOpenToOthers {
             findings.append(
                 Finding(
-                    .warning, "other users may look into \(folder.path) (mode \(facts.modeText))",
+                    .warning, "other users can access \(folder.path) (mode \(facts.modeText))",
                     remedy: "chmod 700 \(folder.path)"))
         }
-        // A link is an error of its state.
+        // Links are reported with their states.
         for (name, facts) in folder.files where facts.kind == .file {
             let path = "\(folder.path)/\(name)"
             if facts.isOpenToOthers {
                 findings.append(
                     Finding(
-                        .warning, "other users may use \(path) (mode \(facts.modeText))", remedy: "chmod 600 \(path)"))
+                        .warning, "other users can access \(path) (mode \(facts.modeText))",
+                        remedy: "chmod 600 \(path)"))
             }
             if facts.owner != folder.user, facts.owner != folder.folder?.owner {
                 findings.append(
                     Finding(
-                        .warning, "\(path) belongs to the user with the number \(facts.owner)",
+                        .warning, "\(path) belongs to the user with id \(facts.owner)",
                         remedy: "chown it to the user of the bot"))
             }
         }
@@ -153,7 +154,7 @@ enum StateCheck {
             return Finding(
                 .error, message: "\(state.path) can't be used: \(problem)",
                 otherwise:
-                    "restore the file from a backup, or move it away: the bot then begins again at the copy of its checkpoint in the gateway"
+                    "restore the file from a backup, or move it away: the bot then continues at the copy of its checkpoint in the database"
             )
         }
         let version = state.version.map { "version \($0)" } ?? "empty"

@@ -66,7 +66,7 @@ import Testing
             #expect(found.levels(.pictures) == ["skipped"] && found.levels(.files) == ["skipped"])
             #expect(found.levels(.indexes) == ["skipped"] && found.levels(.keyspaces) == ["skipped"])
             #expect(found.text(.gateway).contains("embedded") && found.text(.rules).contains("1 rule"))
-            #expect(found.text(.idle).contains("nothing ended a request"))
+            #expect(found.text(.idle).contains("nothing cut a request"))
             // Nothing is left: no state, no document, no new revision.
             #expect(!FileManager.default.fileExists(atPath: bed.state))
             #expect(try await bed.document("a")?.bytes == before?.bytes)

@@ -7,7 +7,7 @@ internal import LosslessJSON
 /// What `checkpoint show` prints.
 struct CheckpointReport {
     private let name: String
-    /// The addresses of the database, the latest first.
+    /// The addresses of the database, latest first.
     private let addresses: [String]
     private let database: String?
     private let deadLetters: Int
@@ -54,7 +54,7 @@ struct CheckpointReport {
         return lines + ["", "before that:"] + history.dropFirst().map(Self.line)
     }
 
-    /// What waits for its time; no lines if nothing does.
+    /// Pending timers and passes; empty if there are none.
     private var waitingLines: [String] {
         var lines: [String] = []
         if timers.count > 0 {

@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// The number of dead letters of each rule.
 struct DeadLetterCounts {
-    /// The highest count first. A rule of nil counts the dead letters of no rule.
+    /// Highest count first. A nil rule counts the dead letters without a rule.
     let counts: [(rule: String?, count: Int)]
 
     var total: Int { counts.reduce(0) { $0 + $1.count } }
@@ -15,7 +15,7 @@ struct DeadLetterCounts {
         return Quantity.count(total, "dead letter") + ": " + rules.joined(separator: ", ")
     }
 
-    /// One line for each rule, for people. Without dead letters, it says that there are none.
+    /// A table for people, with a line for each rule. Without dead letters, it has one line with the count 0.
     var table: [String] {
         let counts = counts.isEmpty ? [(rule: nil, count: 0)] : counts
         let rows = [("COUNT", "RULE")] + counts.map { ("\($0.count)", ($0.rule ?? "-").visible) }
@@ -25,7 +25,7 @@ struct DeadLetterCounts {
 
     /// One object for programs: `{"dead_letters":3,"rules":{"stamp":2},"no_rule":1}`.
     ///
-    /// - Parameter bot: Adds a member `bot`. Nil: there is only one bot.
+    /// - Parameter bot: The value of a member `bot`. Nil: leaves the member out, because there is only one bot.
     func json(bot: String?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

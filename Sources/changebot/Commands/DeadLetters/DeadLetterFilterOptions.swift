@@ -3,7 +3,7 @@ internal import BotState
 internal import DocumentFlow
 internal import Encodings
 
-/// Chooses dead letters by rule, reason and age, instead of by number.
+/// Selects dead letters by rule, reason and age instead of by number.
 struct DeadLetterFilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only dead letters of the rule with this name; '-' for those of no rule.", valueName: "name")
@@ -26,7 +26,7 @@ struct DeadLetterFilterOptions: ParsableArguments {
     }
 }
 
-/// A point in time on the command line, or a span of time back from now.
+/// A point in time on the command line, written as a date or as an age.
 struct SinceArgument: OptionValue {
     static let expected = "a time such as 2026-11-20T10:00:00Z, or how long ago, such as 2h"
 

@@ -1,6 +1,6 @@
 internal import BotState
 
-/// All dead letters of a state. They are read page by page, because there may be any number of them.
+/// Prints the dead letters of a state. Reads them page by page, because their number is not limited.
 struct DeadLetterPages {
     private static let size = 500
 
@@ -22,7 +22,7 @@ struct DeadLetterPages {
         }
     }
 
-    /// - Parameter bot: Named in each line. Nil: there is only one bot.
+    /// - Parameter bot: The value of a member `bot` in each line. Nil: leaves the member out.
     /// - Throws: `StateError` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
     func writeJSON(bot: String? = nil) throws {
         try forEach { page in

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import BotState
 internal import GatewayClient
 
-/// The dead letters that the arguments name.
+/// The arguments that select dead letters by number or document.
 struct DeadLetterSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -14,9 +14,9 @@ struct DeadLetterSelection: ParsableArguments {
 
     var isEmpty: Bool { ids.isEmpty && document.isEmpty }
 
-    /// The dead letters, in the order of the arguments, each once.
+    /// The selected dead letters, in the order of the arguments, without duplicates.
     ///
-    /// - Parameter options: The options with which other commands find this state, for messages.
+    /// - Parameter options: The command-line options that select this state, for advice in messages.
     /// - Throws: ``CommandError`` with 66 if there is no such dead letter, with 64 if an argument is both a number and
     ///   a document id; `StateError`.
     func deadLetters(in ledger: Ledger, found options: String) throws -> [DeadLetter] {

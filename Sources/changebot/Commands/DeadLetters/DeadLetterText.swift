@@ -6,7 +6,7 @@ internal import LosslessJSON
 enum DeadLetterText {
     /// One JSON line.
     ///
-    /// - Parameter bot: Adds a member `bot`. Nil: there is only one bot.
+    /// - Parameter bot: The value of a member `bot`. Nil: leaves the member out, because there is only one bot.
     static func json(_ deadLetter: DeadLetter, bot: String? = nil) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

@@ -10,11 +10,11 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             changebot dead-letters list --reason 'not allowed' --json
             changebot dead-letters list --count
 
-            The number of dead letters of each rule goes to stderr at the end; --count prints only that, with --json \
+            The number of dead letters for each rule goes to stderr at the end; --count prints only that, with --json \
             as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
 
-            With a configuration file of several bots, those of each bot follow its name (with --json: have a member \
-            'bot'); --bot chooses one bot.
+            For a configuration file with several bots, the dead letters are listed under each bot's name (with \
+            --json, each has a member 'bot'); --bot selects one bot.
             """)
 
     @OptionGroup var bot: ExistingStateOptions
@@ -23,7 +23,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object per line, like 'export'.")
     var json = false
 
-    @Flag(help: "Print only the number of dead letters of each rule.")
+    @Flag(help: "Print only the number of dead letters for each rule.")
     var count = false
 
     func run() async throws {
@@ -39,7 +39,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter name: The name of the bot, to be printed before its dead letters; nil if there is only one bot.
+    /// - Parameter name: The bot's name, printed before its dead letters; nil if there is only one bot.
     private func list(_ environment: Environment, name: String?) async throws {
         let json = try environment.isOn(json, "json")
         let count = try environment.isOn(count, "count")

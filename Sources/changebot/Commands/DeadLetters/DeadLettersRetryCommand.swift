@@ -8,13 +8,13 @@ internal import Rules
 struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Retry dead letters: apply the rules to their documents as they are now.",
+        abstract: "Retry dead letters: apply the rules to the current revisions of their documents.",
         discussion: """
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot dead-letters retry 12 --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot dead-letters retry --gateway http://127.0.0.1:4985/todo --rules rules/ --rule stamp
 
-            Single dead letters come before the options: what follows --rules is a path.
+            Write the numbers of single dead letters before the options: each word after --rules is a path.
 
             A dead letter is removed once its document is written or needs no change. Exits with 1 if some are left.
             """)
@@ -36,7 +36,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
         }
         let environment = try config.environment()
         let plan = try JobPlan(self, environment, try log.logger(environment))
-        // The rules that the bot applies to changes; a pass over all documents applies those of files with `every`, too.
+        // Only the rules for changes, unless the dead letters are from a pass, which also applies files with `every`.
         let ruleSet = try plan.rules.ruleSet(isForChanges: !plan.name.hasPrefix("fix-"))
         try plan.place.catalogue.requireState()
         var job = plan.job(ruleSet)
@@ -56,7 +56,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
         try report(outcome, plan, isFiltered: !filter.isEmpty)
     }
 
-    /// - Parameter options: The options with which other commands find the state, for messages.
+    /// - Parameter options: The command-line options that select the state, for advice in messages.
     private static func choose(
         _ selection: DeadLetterSelection, _ filter: DeadLetterFilter, in ledger: Ledger, found options: String
     ) throws -> DeadLetterRetry.Selection {

@@ -5,14 +5,14 @@ internal import Encodings
 struct FleetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",
-        abstract: "Show or change which processes of a fleet work: those that share a state with --engine.",
+        abstract: "Show the processes of a fleet, which share a state with --engine, and change which of them work.",
         subcommands: [
             FleetStatusCommand.self, FleetDrainCommand.self, FleetReleaseCommand.self, FleetDeadCommand.self,
             FleetResetCommand.self,
         ])
 }
 
-/// Which fleet is meant.
+/// The options that select a fleet.
 struct FleetOptions: ParsableArguments {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
@@ -25,7 +25,7 @@ struct FleetOptions: ParsableArguments {
         return engine.with(fleet: try state.botName(config.environment()))
     }
 
-    /// Calls `body` with the fleet.
+    /// Calls `body` with the fleet's engine.
     ///
     /// - Throws: ``CommandError``.
     func asking<Value>(_ body: (Engine) throws -> Value) throws -> Value {
@@ -35,9 +35,9 @@ struct FleetOptions: ParsableArguments {
 }
 
 extension FleetSnapshot {
-    /// The member of this name: the beginning of its id, its machine, or the number of its process.
+    /// The member with this name, which is the beginning of its id, its machine, or its process number.
     ///
-    /// - Throws: ``CommandError`` with 66 if there is none, 64 if there are several.
+    /// - Throws: ``CommandError`` with 66 if there is none, 64 if the name is ambiguous.
     func member(_ name: String) throws(CommandError) -> Member {
         let exact = members.filter { $0.id == name.lowercased() }
         let found = exact.isEmpty ? members.filter { $0.isCalled(name) } : exact
@@ -45,11 +45,11 @@ extension FleetSnapshot {
             throw CommandError(
                 .missingInput,
                 members.isEmpty
-                    ? "the fleet has no member now"
+                    ? "the fleet has no members now"
                     : "the fleet has no member '\(name.visible)'; there are: \(Self.list(members))")
         }
         guard found.count == 1 else {
-            throw CommandError(.usage, "'\(name.visible)' is not one member: name one of them: \(Self.list(found))")
+            throw CommandError(.usage, "'\(name.visible)' is ambiguous; name one of these members: \(Self.list(found))")
         }
         return member
     }
@@ -60,7 +60,7 @@ extension FleetSnapshot {
 }
 
 extension FleetSnapshot.Member {
-    /// What it is doing.
+    /// What the member is doing.
     var state: String {
         switch (isDrained, isAtWork: isAtWork) {
         case (true, isAtWork: true): "drains"
@@ -70,10 +70,10 @@ extension FleetSnapshot.Member {
         }
     }
 
-    /// Whether it has anything that it would give back.
+    /// Whether it holds leases, which it would give back when drained.
     var isAtWork: Bool { runs || shares }
 
-    /// Whether it is a command, or a run that ends by itself.
+    /// Whether its process ends by itself: a command, or a one-shot run.
     var isPassing: Bool { role.isEmpty && !shares }
 
     fileprivate func isCalled(_ name: String) -> Bool {

@@ -6,17 +6,17 @@ internal import LosslessJSON
 struct FleetDeadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead",
-        abstract: "List changes that ended each process that tried them, and are dead letters now.",
+        abstract: "List changes that became dead letters because they crashed every process that attempted them.",
         discussion: """
             changebot fleet dead --engine postgres://db.example/bots --fleet orders
 
-            Only members that share the work (--role) find such changes. They are among those of 'dead-letters list', \
-            too. The command that tries them again goes to stderr.
+            Only members that share the work (--role) detect such changes. 'dead-letters list' lists them too. The \
+            command that retries them goes to stderr.
             """)
 
     @OptionGroup var fleet: FleetOptions
 
-    @Flag(help: "Also list those that were retried, dropped or replaced since.")
+    @Flag(help: "Also list changes that have been retried, dropped or replaced since.")
     var all = false
 
     @Flag(help: "Print one JSON object per line.")
@@ -31,12 +31,12 @@ struct FleetDeadCommand: AsyncParsableCommand {
                 for change in changes { try Console.write(Self.json(change) + [UInt8(ascii: "\n")]) }
                 return
             }
-            guard !changes.isEmpty else { return try notes.note("no change has ended the processes that tried it") }
+            guard !changes.isEmpty else { return try notes.note("no changes have crashed a process") }
             try Console.write(changes.flatMap(Self.lines))
             let open = changes.compactMap(\.deadLetter).map { "\($0)" }
             guard !open.isEmpty else { return }
             try notes.note(
-                "when the cause is removed, try again with: changebot dead-letters retry \(open.joined(separator: " ")) "
+                "when the cause is fixed, retry with: changebot dead-letters retry \(open.joined(separator: " ")) "
                     + "\(engine.options) --gateway \((gateway ?? "URL").shellWord) --rules PATH")
         }
     }

@@ -4,19 +4,20 @@ internal import BotState
 struct FleetDrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drain",
-        abstract: "Ask a process to finish what is under way, and to take no more work of its fleet.",
+        abstract: "Ask a process to finish its work under way and to take no more work of its fleet.",
         discussion: """
             changebot fleet drain 3f2a9c1b --engine postgres://db.example/bots --fleet orders
             changebot fleet drain 3f2a9c1b --wait 5m --engine postgres://db.example/bots --fleet orders
             changebot fleet drain 3f2a9c1b --undo --engine postgres://db.example/bots --fleet orders
 
-            The others take over what it gives back. The process goes on without work, until --undo. A new process is a \
-            new member, and is not drained. With --wait, the command returns when the member has given everything back.
+            Other members take over the work that it gives back. The process keeps running without work until --undo. \
+            A restarted process is a new member and is not drained. With --wait, the command returns when the member \
+            has given everything back.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "The member: its id in 'fleet status' or the beginning of that, its machine, or the number of its process.",
+            "The member: its id in 'fleet status', or the beginning of the id, its machine, or its process number.",
             valueName: "member"))
     var member: String
 
@@ -34,7 +35,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !undo || wait == nil else {
-            throw CommandError(.usage, "--undo does not wait for anything: leave out --wait")
+            throw CommandError(.usage, "--undo does not wait; remove --wait")
         }
         let engine = try fleet.engine()
         do {
@@ -50,11 +51,11 @@ struct FleetDrainCommand: AsyncParsableCommand {
         let member = try engine.snapshot().member(member)
         guard !member.isPassing else {
             throw CommandError(
-                .usage, "this process ends by itself, and can't be drained: \(member.holder.visible)")
+                .usage, "this process ends by itself and can't be drained: \(member.holder.visible)")
         }
         let name = "\(member.id), \(member.holder.visible)"
         guard undo || !member.isDrained else {
-            if wait == nil { try Console.write(["drained already: \(name)"]) }
+            if wait == nil { try Console.write(["already drained: \(name)"]) }
             return member
         }
         try engine.drain(member, isOver: undo)
@@ -74,7 +75,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
             if let snapshot = try snapshot(engine, isLast: isOver) {
                 guard let member = snapshot.now(asked) else { return try Console.write(["gone: \(name)"]) }
                 guard member.isDrained else {
-                    throw CommandError(.tryLater, "the member was allowed to work again meanwhile: \(name)")
+                    throw CommandError(.tryLater, "the drain was undone meanwhile: \(name)")
                 }
                 guard member.isAtWork else { return try Console.write(["drained: \(name)"]) }
                 guard !isOver else {
@@ -86,7 +87,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
         }
     }
 
-    /// Nil: the engine is out of reach, and is asked again.
+    /// Nil: the engine is unavailable, and the caller asks again.
     private func snapshot(_ engine: Engine, isLast: Bool) throws -> FleetSnapshot? {
         do throws(StateError) { return try engine.snapshot() } catch {
             guard case .engineUnavailable = error, !isLast else { throw error }
@@ -96,7 +97,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
 }
 
 extension FleetSnapshot.Member {
-    /// What it has not given back. Completes "it …".
+    /// What the member has not yet given back, to complete "it …".
     fileprivate var rest: String {
         if runs { return "still has the lease of the run" }
         let parts = [

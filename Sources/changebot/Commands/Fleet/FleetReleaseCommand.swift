@@ -4,18 +4,19 @@ internal import BotState
 struct FleetReleaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
-        abstract: "Take its leases from a process that hangs, so that others take over.",
+        abstract: "Revoke the leases of a process that hangs, so that other members take over.",
         discussion: """
             changebot fleet release 3f2a9c1b --engine postgres://db.example/bots --fleet orders
 
-            What is under way there is not finished: 'fleet drain' waits for it. Others take over when the leases would \
-            have run out. A member that was named is drained, too: it takes nothing until 'fleet drain MEMBER --undo'. \
-            Without a name, the only process that works loses its leases, and may take them again.
+            The process does not finish its work under way; to wait for that, use 'fleet drain'. Other members take \
+            over when the leases would have expired. If you name a member, it is also drained: it takes no work until \
+            'fleet drain MEMBER --undo'. If you name none, the only active process loses its leases and may take them \
+            again.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "The member, as for 'fleet drain'. Default: the process that works, if it is the only one.",
+            "The member, as for 'fleet drain'. Default: the active process, if there is only one.",
             valueName: "member"))
     var member: String?
 
@@ -34,12 +35,12 @@ struct FleetReleaseCommand: AsyncParsableCommand {
         }
     }
 
-    /// Nil: no member works.
+    /// Nil: no member is active.
     private func chosen(_ snapshot: FleetSnapshot) throws -> FleetSnapshot.Member? {
         if let member { return try snapshot.member(member) }
         let working = snapshot.members.filter { $0.runs || $0.shares }
         guard working.count > 1 else { return working.first }
         throw CommandError(
-            .usage, "several members work: name one of them: \(FleetSnapshot.list(working))")
+            .usage, "several members are active; name one of them: \(FleetSnapshot.list(working))")
     }
 }

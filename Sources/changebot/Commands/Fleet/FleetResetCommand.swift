@@ -4,23 +4,23 @@ internal import BotState
 struct FleetResetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Remove a fleet with all that it knows from its engine: checkpoint, dead letters, timers, counts.",
+        abstract: "Delete a fleet's entire state from its engine: checkpoint, dead letters, timers, counts.",
         discussion: """
             changebot fleet reset --engine postgres://db.example/bots --fleet orders --yes
 
-            All its processes must have ended. A fleet of the same name then starts like a new bot.
+            All processes of the fleet must have ended. A fleet with the same name then starts like a new bot.
             """)
 
     @OptionGroup var fleet: FleetOptions
 
-    @Flag(help: "Do it.")
+    @Flag(help: "Confirm the deletion.")
     var yes = false
 
     func run() async throws {
         let engine = try fleet.engine()
         guard yes else {
             throw CommandError(
-                .usage, "this removes the fleet '\(engine.fleet)' with all that it knows; if you mean it, add --yes")
+                .usage, "this deletes the entire state of the fleet '\(engine.fleet)'; to confirm, add --yes")
         }
         do throws(StateError) { try engine.reset() } catch {
             guard case .locked(let holder) = error else { throw CommandError(error) }

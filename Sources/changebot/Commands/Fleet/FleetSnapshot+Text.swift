@@ -3,9 +3,9 @@ internal import Encodings
 internal import LosslessJSON
 
 extension Quantity {
-    /// What waits in a log: `1,204 changes, the oldest for 3s, 2 parked`.
+    /// The changes that wait in a log: `1,204 changes, the oldest for 3s, 2 parked`.
     ///
-    /// - Parameter oldest: In seconds.
+    /// - Parameter oldest: How long the oldest has waited, in seconds.
     static func waiting(_ changes: Int, _ oldest: Int?, parked: Int = 0) -> String {
         count(changes, "change") + (oldest.map { ", the oldest for \(duration(.seconds($0)))" } ?? "")
             + (parked > 0 ? ", \(count(parked)) parked" : "")
@@ -13,14 +13,14 @@ extension Quantity {
 }
 
 extension FleetSnapshot {
-    /// What the fleet does, in a few words.
+    /// The fleet's status in a few words.
     private var state: String {
         let sharing = sharing.count
         if sharing > 0 { return "\(Quantity.count(sharing, "member")) sharing the work" }
         return members.contains(where: \.runs) ? "running" : "no member is active"
     }
 
-    /// For people, a fact a line.
+    /// The snapshot for people, one fact per line.
     ///
     /// - Parameter now: Seconds since 1970.
     func lines(_ engine: Engine, now: Int) -> [String] {
@@ -55,14 +55,14 @@ extension FleetSnapshot {
         return parts.joined(separator: ", ")
     }
 
-    /// Nil if all have the same.
+    /// A warning if members have different rules; otherwise nil.
     private var ruleWarning: String? {
         guard ruleSets.count > 1 else { return nil }
         let sets = ruleSets.map { "\($0.hash.prefix(12)) in \(Quantity.count($0.members, "member"))" }
         return "members have different rules: \(sets.joined(separator: ", "))"
     }
 
-    /// A line for each partition.
+    /// One line for each partition.
     var partitionLines: [String] {
         guard let shared else { return ["  no partitions: the members have never shared the work"] }
         return shared.parts.map { part in

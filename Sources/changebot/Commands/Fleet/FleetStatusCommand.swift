@@ -5,7 +5,7 @@ internal import Encodings
 struct FleetStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show the processes of a fleet, what each of them does, and which changes wait.",
+        abstract: "Show the processes of a fleet, what each one is doing, and how many changes wait.",
         discussion: """
             changebot fleet status --engine postgres://db.example/bots --fleet orders
             changebot fleet status --by-partition --engine postgres://db.example/bots --fleet orders
@@ -13,7 +13,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
 
     @OptionGroup var fleet: FleetOptions
 
-    @Flag(help: "Also show each partition: who has it, and which changes wait there.")
+    @Flag(help: "Also show each partition: its member, and how many changes wait there.")
     var byPartition = false
 
     @Flag(help: "Print one JSON object.")

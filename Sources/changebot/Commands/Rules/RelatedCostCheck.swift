@@ -3,11 +3,11 @@ internal import Encodings
 internal import GatewayClient
 internal import Rules
 
-/// Finds out what it costs a gateway to find related documents.
+/// Estimates how expensive it is for a gateway to find related documents.
 struct RelatedCostCheck {
     let gateway: Gateway
     let contact: GatewayContact
-    /// Whether indexes that are missing are made.
+    /// Whether to create missing indexes.
     let makesIndexes: Bool
 
     /// What the check has found.
@@ -17,7 +17,7 @@ struct RelatedCostCheck {
         var notes: [String] = []
     }
 
-    /// - Throws: `RunError`, `CancellationError`; ``CommandError`` with 77 if an index can't be made.
+    /// - Throws: `RunError`, `CancellationError`; ``CommandError`` with 77 if this user may not create an index.
     func check(_ selectors: [LocatedSelector]) async throws -> Result {
         guard !selectors.isEmpty else { return Result(notes: ["no rule has related documents: nothing to check"]) }
         let info = try await contact.connect(to: gateway)
@@ -43,7 +43,7 @@ struct RelatedCostCheck {
             case .missing where makesIndexes:
                 try await make(index, info)
                 result.notes.append(
-                    "\(selector.place): made the index '\(index.name)'; CouchDB builds it at the next query")
+                    "\(selector.place): created the index '\(index.name)'; CouchDB builds it at the next query")
             case .impossible, .missing:
                 result.warnings += [selector.warning(.noIndex, explanation)].compactMap(\.self)
             }
@@ -64,7 +64,7 @@ struct RelatedCostCheck {
         }
         guard case .failure(let error) = outcome else { return }
         throw CommandError(
-            .notAllowed, "\(error); an index is made by an administrator of the database: set another user")
+            .notAllowed, "\(error); only an administrator of the database can create an index: set another user")
     }
 
     // MARK: - Sync Gateway

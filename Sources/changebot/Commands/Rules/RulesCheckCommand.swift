@@ -8,16 +8,17 @@ internal import Rules
 struct RulesCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Report errors in rule files, and warn about what is valid but looks wrong.",
+        abstract: "Report errors in rule files, and warn about rules that are valid but look wrong.",
         discussion: """
             Example: changebot rules check rules/
 
-            With --gateway, it also says what the search for related documents costs this gateway: which index of a \
-            CouchDB is missing, or how many documents a Sync Gateway reads. It warns of what this database can't take: \
-            'expire' on CouchDB, ids without a partition in a partitioned database, and keyspaces that do not exist.
+            With --gateway, it also reports how expensive searches for related documents are: which index is missing \
+            on CouchDB, or how many documents Sync Gateway reads. It warns about rules that this database does not \
+            support: 'expire' on CouchDB, ids without a partition in a partitioned database, and keyspaces that do not \
+            exist.
 
-            Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
-            too. With --quiet, only the reason of a failure is printed.
+            Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, also exits with 65 \
+            on warnings. With --quiet, it prints only the reason of a failure.
             """)
 
     @OptionGroup var files: RuleFileArguments
@@ -28,7 +29,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: AccessOptions
 
-    @Flag(help: "With --gateway: make the indexes that related documents need (CouchDB).")
+    @Flag(help: "With --gateway: create the indexes that related documents need (CouchDB).")
     var makeIndexes = false
 
     @OptionGroup var notes: NoteOptions
@@ -45,7 +46,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
         if isStrict || !isQuiet {
             for warning in warnings { Console.warn(warning) }
         }
-        // Only if it is asked for: the variable may be set for other commands.
+        // Only with the option: the variable may be set for other commands.
         if gateway.address != nil {
             let cost = try await cost(of: set, environment, isQuiet: isQuiet)
             if isStrict || !isQuiet {

@@ -5,7 +5,7 @@ internal import Rules
 struct RulesExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Explain which rules fire for a document, and why the others do not.",
+        abstract: "Explain which rules fire for a document, and why the others don't.",
         discussion: "Example: changebot rules explain rules/ --document task.json")
 
     @OptionGroup var files: RuleFileArguments
@@ -17,7 +17,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
     @Option(help: "Explain only the rule with this name. Can be repeated.")
     var rule: [String] = []
 
-    @Flag(help: "The document is one of several leaf revisions, so rules with resolve come first.")
+    @Flag(help: "Treat the document as one of several leaf revisions, so rules with resolve come first.")
     var inConflict = false
 
     @OptionGroup var now: NowOption
@@ -33,7 +33,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
         let style = try color.style(environment, of: .standardOutput)
         let names = environment.values(rule, "rule")
         let ruleFiles = try files.load()
-        // All rules decide, because the others may change the document before the chosen ones see it.
+        // Evaluate all rules: others may change the document before the selected ones see it.
         let ruleSet = try ruleFiles.ruleSet(slurps: slurps.load(environment))
         try ruleFiles.require(names)
         let text = try Self.read(document)
@@ -70,7 +70,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
     private static let one =
         "explain takes one document: leave one in the file, or see all of them with `changebot rules try`"
 
-    /// The place where a second document begins after a complete first one, as in NDJSON; nil for any other error.
+    /// The place where a second document begins after a complete one, as in NDJSON; nil for any other error.
     private static func beginningOfSecond(_ error: JSONError) -> JSONError? {
         guard case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = error.reason else { return nil }
         return error

@@ -33,7 +33,7 @@ struct RulesTestCommand: AsyncParsableCommand {
         if failed > 0 { throw CommandError(.incomplete) }
     }
 
-    /// Reports on stderr which tests fail.
+    /// Reports the failed tests on stderr.
     ///
     /// - Throws: ``CommandError`` with 1 if a test fails.
     private static func complain(_ failed: [RuleTestResult], _ style: TerminalStyle) throws(CommandError) {

@@ -10,9 +10,9 @@ struct RulesTryCommand: AsyncParsableCommand {
         discussion: """
             Example: changebot rules try rules/ --input documents.ndjson
 
-            The input is read as import reads it: NDJSON, a JSON array, CSV or MongoDB Extended JSON, plain or gzip. \
-            For each document, in order, one object with id, fired, patch, attachments, deleted, effects and error is \
-            printed. Ends with 65 if a document can't be read.
+            Reads the same input as import: NDJSON, a JSON array, CSV or MongoDB Extended JSON, plain or gzip. For \
+            each document, in order, prints one object with id, fired, patch, attachments, deleted, effects and error. \
+            Exits with 65 if a document can't be read.
             """)
 
     @OptionGroup var files: RuleFileArguments
@@ -77,7 +77,7 @@ private struct RuleTrial {
         self.notes = notes
     }
 
-    /// Decides the batch if this fills it.
+    /// Adds a document to the batch, and decides the batch when it is full.
     mutating func take(_ item: SourceItem) async throws {
         switch item {
         case .document(let document):
@@ -97,7 +97,7 @@ private struct RuleTrial {
             try Console.write(report.line())
             for problem in report.damagedBlobs where try !notes.isQuiet() {
                 let id = input.document.root["_id"]?.string ?? ""
-                Console.warn("warning: '\(id)': half a blob of Couchbase Lite: \(problem)")
+                Console.warn("warning: '\(id)': incomplete Couchbase Lite blob: \(problem)")
             }
         }
         batch = []

@@ -5,14 +5,14 @@ internal import Glibc
 struct ServicePrintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "print",
-        abstract: "Print units for systemd: a bot as a service, and fix and backups by timers.",
+        abstract: "Print systemd units: a service for a bot, and timers for fix and backups.",
         discussion: """
             sudo changebot service print --directory /etc/systemd/system
             changebot service print --user --directory ~/.config/systemd/user
             changebot service print run
 
             All units are templates: changebot@todo.service reads /etc/changebot/todo.yaml. Each begins with a comment \
-            that says how to install it.
+            on how to install it.
             """)
 
     @Argument(help: "Which units: run, fix or backup. Default: all.")
@@ -38,14 +38,14 @@ struct ServicePrintCommand: ParsableCommand {
         completion: .directory)
     var directory: String?
 
-    @Flag(help: "With --directory: replace units that are there and differ.")
+    @Flag(help: "With --directory: overwrite existing units that differ.")
     var force = false
 
     @OptionGroup var notes: NoteOptions
 
     func run() throws {
         guard directory != nil || !force else {
-            throw CommandError(.usage, "--force replaces files: add --directory DIR, or leave --force out")
+            throw CommandError(.usage, "--force overwrites files: add --directory DIR, or remove --force")
         }
         let settings = ServiceUnit.Settings(
             binary: try path(of: binary, "--binary") ?? Self.ownPath(), isForUser: user,
@@ -53,27 +53,27 @@ struct ServicePrintCommand: ParsableCommand {
         let units = (kind.map { [$0] } ?? ServiceUnit.Kind.allCases).flatMap { ServiceUnit.all($0, settings) }
         guard let directory else {
             let texts = units.map { $0.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
-            // Each ends with a line end, which is an empty line between two of them.
+            // Each text ends with a line feed, so an empty line separates two units.
             return try Console.write(Array(texts.joined().dropLast()))
         }
         try write(units, to: directory)
     }
 
-    /// An absolute path; nil if none is given.
+    /// The option's value as an absolute path; nil if it is not given.
     ///
-    /// - Throws: ``CommandError`` with 64 for a path that no unit can hold.
+    /// - Throws: ``CommandError`` with 64 for a path that can't be written in a unit.
     private func path(of option: String?, _ name: String) throws(CommandError) -> String? {
         guard let option else { return nil }
         guard !option.isEmpty, option == option.visible else {
-            throw CommandError(.usage, "\(name): write a path without line ends and control characters")
+            throw CommandError(.usage, "\(name): write a path without line breaks and control characters")
         }
-        // %h and others begin a path as / does.
+        // Specifiers such as %h stand for absolute paths.
         guard !option.hasPrefix("/"), !option.hasPrefix("%") else { return option }
         return URL(fileURLWithPath: option).standardizedFileURL.path
     }
 
-    /// The path by which this program was called, even if that is a link: then an upgrade that changes the link needs no
-    /// new units. Otherwise the path of the program itself.
+    /// The path by which this program was called, even if that is a link: after an upgrade that changes the link, the
+    /// units still work. Otherwise the path of the program itself.
     ///
     /// - Throws: ``CommandError`` with 66.
     private static func ownPath() throws(CommandError) -> String {
@@ -94,7 +94,7 @@ struct ServicePrintCommand: ParsableCommand {
         return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// - Throws: ``CommandError`` with 73 or 74. Then no file is written.
+    /// - Throws: ``CommandError`` with 73, before any file is written, or 74.
     private func write(_ units: [ServiceUnit], to directory: String) throws(CommandError) {
         let places = units.map { (unit: $0, path: "\(directory)/\($0.name)") }
         for (unit, path) in places where !force {
@@ -105,7 +105,7 @@ struct ServicePrintCommand: ParsableCommand {
                     "\(path) exists and differs from the new unit: compare them, then replace it with --force")
             }
         }
-        // If it can't be made, the check says why.
+        // If this fails, the check below reports why.
         try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         for (_, path) in places { try OutputFile.check(path) }
         for (unit, path) in places {
