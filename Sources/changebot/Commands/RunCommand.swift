@@ -9,7 +9,7 @@ struct RunCommand: AsyncParsableCommand {
             changebot run --config changebot.yaml
 
             A configuration file may have several bots, which run in one process. SIGHUP reloads rules and \
-            configuration; if anything is invalid, the old ones stay in effect.
+            configuration; if anything is invalid, the old ones stay in force.
             """)
 
     @OptionGroup var config: ConfigOptions

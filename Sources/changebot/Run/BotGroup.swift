@@ -4,18 +4,18 @@ internal import Logging
 internal import Monitoring
 internal import ServiceLifecycle
 
-/// Runs the bots of a process, each by itself, and reloads rules and configuration when asked.
+/// Runs the bots of a process independently, and reloads rules and configuration on request.
 ///
-/// Returns when all bots have ended. ``BotTable`` decides what happens to which.
+/// Returns when all bots have ended. ``BotTable`` decides which bots start, stop and get new rules.
 struct BotGroup: Sendable {
-    /// Names what is read again at a reload.
+    /// The options, which name the files that a reload reads again.
     private let command: RunCommand
     private let process: ProcessPlan
-    /// Until they are started: what is kept here would keep old rules, and their jq programs, alive.
+    /// The first plan; nil once its bots are started, because it would keep old rules and their jq programs alive.
     private let first: Locked<RunPlan?>
     private let reloads: ReloadRequests
 
-    /// - Parameter reloads: Watches the files since before they were read.
+    /// - Parameter reloads: Has watched the files since before they were read.
     init(_ command: RunCommand, _ plan: RunPlan, _ reloads: ReloadRequests) {
         (self.command, process, first, self.reloads) = (command, plan.process, Locked(plan), reloads)
     }
@@ -27,16 +27,16 @@ struct BotGroup: Sendable {
         case listenerEnded
     }
 
-    /// A bot that runs.
+    /// A running bot.
     private struct Running {
         let host: BotHost
         let group: ServiceGroup
     }
 
-    /// What has happened so far.
-    private struct Course {
+    /// The current state of all bots.
+    private struct GroupState {
         var table: BotTable
-        /// The plans of the bots as configured last, until they are started.
+        /// The plans from the latest configuration.
         var plans: [BotPlan]
         var running: [String: Running] = [:]
         var failures: [String: CommandError] = [:]
@@ -59,56 +59,56 @@ struct BotGroup: Sendable {
         guard let plan else { return }
         reloads.watch(plan.files)
         process.notifier?.expect(plan.bots.map(\.name))
-        let course = try await run(
-            Course(table: BotTable(plan.bots.map(\.entry), policy: process.onBotFailure), plans: plan.bots))
-        guard let name = course.table.failed.first, let failure = course.failures[name] else { return }
-        guard course.table.hasSeveral else { throw failure }
-        let names = course.table.failed.joined(separator: ", ")
+        let state = try await run(
+            GroupState(table: BotTable(plan.bots.map(\.entry), policy: process.onBotFailure), plans: plan.bots))
+        guard let name = state.table.failed.first, let failure = state.failures[name] else { return }
+        guard state.table.hasSeveral else { throw failure }
+        let names = state.table.failed.joined(separator: ", ")
         throw CommandError(failure.code, "failed: \(names); the first, \(name): \(failure)")
     }
 
-    private func run(_ course: Course) async throws -> Course {
+    private func run(_ state: GroupState) async throws -> GroupState {
         try await withThrowingTaskGroup(of: Event.self) { tasks in
-            var course = course
-            await carryOut(course.table.begin(), &course, &tasks)
+            var state = state
+            await carryOut(state.table.begin(), &state, &tasks)
             if !process.isOneShot { listen(&tasks) }
             defer { tasks.cancelAll() }
-            while !course.table.isDone, let event = try await tasks.next() {
+            while !state.table.isDone, let event = try await tasks.next() {
                 switch event {
                 case .ended(let name, let failure):
-                    course.running[name] = nil
-                    course.failures[name] = failure
-                    let actions = course.table.ended(
+                    state.running[name] = nil
+                    state.failures[name] = failure
+                    let actions = state.table.ended(
                         name, failed: failure != nil, isShuttingDown: Task.isShuttingDownGracefully)
-                    await carryOut(actions, &course, &tasks)
-                    if !course.table.isDone { process.notifier?.noteStarted(name, of: process.monitored) }
+                    await carryOut(actions, &state, &tasks)
+                    if !state.table.isDone { process.notifier?.noteStarted(name, of: process.monitored) }
                 case .reload:
                     process.notifier?.noteReloading()
-                    let isValid = await reload(&course, &tasks)
+                    let isValid = await reload(&state, &tasks)
                     process.notifier?.noteReloaded(isValid: isValid, of: process.monitored)
                     tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
                 case .listenerEnded: break
                 }
             }
-            return course
+            return state
         }
     }
 
     private func carryOut(
-        _ actions: [BotTable.Action], _ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>
+        _ actions: [BotTable.Action], _ state: inout GroupState, _ tasks: inout ThrowingTaskGroup<Event, any Error>
     ) async {
         for action in actions {
             switch action {
             case .start(let name):
-                guard let plan = course.plans.first(where: { $0.name == name }) else { continue }
-                course.running[name] = start(plan, &tasks)
-            case .stop(let name): await course.running[name]?.group.triggerGracefulShutdown()
+                guard let plan = state.plans.first(where: { $0.name == name }) else { continue }
+                state.running[name] = start(plan, &tasks)
+            case .stop(let name): await state.running[name]?.group.triggerGracefulShutdown()
             case .replaceRules(let name):
-                guard let plan = course.plans.first(where: { $0.name == name }) else { continue }
-                course.running[name]?.host.replaceRules(by: plan.rules)
+                guard let plan = state.plans.first(where: { $0.name == name }) else { continue }
+                state.running[name]?.host.replaceRules(by: plan.rules)
             case .hide(let name): process.monitored.hide(name)
             case .report(let name):
-                guard let failure = course.failures[name] else { continue }
+                guard let failure = state.failures[name] else { continue }
                 process.logger.error(
                     "a bot has ended",
                     metadata: ["bot": "\(name)", LogKey.reason: "\(failure)", "exit": "\(failure.code.rawValue)"])
@@ -142,11 +142,11 @@ struct BotGroup: Sendable {
         tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
     }
 
-    /// Reloads rules and configuration. If something is wrong with them, the old ones stay.
+    /// Reloads rules and configuration. If anything in them is invalid, the old ones stay in force.
     ///
     /// - Returns: Whether they are valid.
-    private func reload(_ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async -> Bool {
-        // A file that is new there is watched since before it is read.
+    private func reload(_ state: inout GroupState, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async -> Bool {
+        // Watch files that are newly named before reading them.
         reloads.watch(RunPlan.namedFiles(command), keepingOthers: true)
         let plan: RunPlan
         do {
@@ -168,20 +168,20 @@ struct BotGroup: Sendable {
                 "settings of the whole process have changed; restart the process to apply them",
                 metadata: ["settings": "\(plan.changedProcessKeys.joined(separator: ", "))"])
         }
-        course.plans = plan.bots
-        let actions = course.table.reload(
+        state.plans = plan.bots
+        let actions = state.table.reload(
             plan.bots.map(\.entry), isShuttingDown: Task.isShuttingDownGracefully)
         let changes = actions.compactMap(\.description)
         process.logger.notice(
             "reloaded rules and configuration",
             metadata: ["changed": "\(changes.isEmpty ? "nothing" : changes.joined(separator: ", "))"])
-        await carryOut(actions, &course, &tasks)
+        await carryOut(actions, &state, &tasks)
         return true
     }
 }
 
 extension BotTable.Action {
-    /// For the log; nil if there is nothing to say.
+    /// The action for the log; nil if it is not logged.
     fileprivate var description: String? {
         switch self {
         case .start(let name): "\(name) starts"

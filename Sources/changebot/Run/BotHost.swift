@@ -8,15 +8,15 @@ internal import Monitoring
 internal import Rules
 internal import ServiceLifecycle
 
-/// One bot of a process, from its first contact to its summary. It keeps connection, report and monitoring, and runs a
-/// `Bot` for each version of the rules.
+/// One bot of a process, from its first contact to its summary. It owns the connection, report and monitoring, and runs
+/// a `Bot` for each version of the rules.
 ///
-/// At new rules the `Bot` stops reading, finishes what the old ones have decided, and saves its checkpoint. The next one
-/// goes on from there: no change is missed, and none is decided by some of both.
+/// When the rules are replaced, the `Bot` stops reading, finishes the changes that the old rules have decided, and
+/// saves its checkpoint. The next `Bot` continues there, so no change is missed or decided by a mix of both.
 struct BotHost: Sendable {
     private struct Rules {
         var current: RuleVersion
-        /// How often they were replaced.
+        /// How often the rules were replaced.
         var replacements = 0
     }
 
@@ -47,7 +47,7 @@ struct BotHost: Sendable {
         }
     }
 
-    /// - Returns: Whether the bot has ended, and not only its rules have changed.
+    /// - Returns: True if the bot has ended; false if it must continue with new rules.
     private func runBot(_ parts: Job.Parts) async throws -> Bool {
         let (version, replacements) = rules.quietly { ($0.current, $0.replacements) }
         parts.monitored?.update(version.description)
@@ -56,13 +56,13 @@ struct BotHost: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 await rules.wait { $0.replacements > replacements }
-                if !Task.isCancelled { parts.logger.info("changing to new rules") }
+                if !Task.isCancelled { parts.logger.info("switching to new rules") }
                 await part.triggerGracefulShutdown()
             }
             defer { tasks.cancelAll() }
             try await part.run()
         }
-        // The same rules may have come back meanwhile: the bot has ended all the same.
+        // Compares counts, not rules: even if the same rules were restored meanwhile, this `Bot` has ended.
         return Task.isShuttingDownGracefully || rules.quietly(\.replacements) == replacements
     }
 
@@ -77,7 +77,7 @@ struct BotHost: Sendable {
             rules: version.source,
             state: StatePlace(passes.catalogue, address: passes.address, ruleSetHash: "", purpose: .run),
             stateOptions: passes.lastingOptions,
-            // The state of a gateway in memory knows no rules from before.
+            // A gateway in memory has no state from earlier runs, so no rules count as changed.
             catchesUp: catchesUp && !passes.isTemporary)
         return Bot(
             gateway: parts.gateway, ruleSet: version.ruleSet,
@@ -88,7 +88,7 @@ struct BotHost: Sendable {
     /// The state of passes over all documents.
     private var passLocation: StateLocation { job.place.named("fix-" + job.place.catalogue.name) }
 
-    /// The exit code of a one-shot run reports dead letters.
+    /// Fails a one-shot run if its passes have created dead letters, so that the exit code reports them.
     private func checkPasses(_ report: RunReport) async throws {
         let count = await report.deadLettersOfPasses
         guard settings.isOneShot, count > 0 else { return }

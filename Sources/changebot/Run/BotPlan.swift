@@ -7,16 +7,16 @@ internal import Monitoring
 internal import Outside
 internal import Rules
 
-/// One bot, as `run` was told to run it.
+/// The configuration with which `run` runs one bot.
 struct BotPlan: Sendable {
-    /// What it must be restarted for.
+    /// The settings that require a restart of the bot if they change.
     let signature: [String: [String]]
     let settings: BotSettings
     let rules: RuleVersion
     let job: Job
     /// Its name in the configuration file.
     let title: String
-    /// What tells its state in an engine from others; nil without one.
+    /// Identifies the bot's state in an engine; nil without an engine.
     let fleet: String?
     /// Whether new and changed rules are applied to all documents (`--catch-up-changed-rules`).
     let catchesUp: Bool
@@ -31,10 +31,10 @@ struct BotPlan: Sendable {
     /// - Parameters:
     ///   - command: The options of `run`.
     ///   - environment: Its variables, and the settings of the bot in the file.
-    ///   - process: What holds for all bots.
-    ///   - loaded: The rules that other bots have read already, by their paths.
-    ///   - signature: What it must be restarted for.
-    ///   - place: Where the bot stands in the configuration file; nil without one.
+    ///   - process: The settings of the whole process.
+    ///   - loaded: The rules that were already read for other bots, by their paths.
+    ///   - signature: The settings that require a restart of the bot if they change.
+    ///   - place: The bot's place in the configuration file; nil without a file.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: RunCommand, _ environment: Environment, _ process: ProcessPlan,
@@ -52,7 +52,7 @@ struct BotPlan: Sendable {
         rules = try RuleVersion(plan.rules, paths: plan.paths)
         catchesUp = try environment.isOn(command.reload.catchUpChangedRules, "catch-up-changed-rules")
         if settings.fleet.sharing != nil { try Sharing.check(catchesUp: catchesUp) }
-        // A reload that lacks a file leaves the bot as it is.
+        // If a file is missing, a reload fails here and leaves the running bot unchanged.
         if plan.settings.preview == nil { try plan.rules.checkOutsideFiles(logger) }
         fleet = try command.state.engine(environment)?.description
         title = environment["name"] ?? name
@@ -84,7 +84,7 @@ extension RunMonitoring {
 // MARK: - Options
 
 extension RunCommand: RuleCommand {
-    /// All but how it delivers: see ``JobPlan/settings``.
+    /// All settings except those for delivery: see ``JobPlan/settings``.
     fileprivate func botSettings(
         _ environment: Environment, _ name: String, _ process: ProcessPlan
     ) throws(CommandError) -> BotSettings {
@@ -112,7 +112,7 @@ extension RunCommand: RuleCommand {
         guard missing.isEmpty else { throw CommandError(.badConfiguration, listing: missing) }
     }
 
-    /// Refuses options and variables that would apply to all bots of a file, although they are of one.
+    /// Refuses per-bot options and variables that would apply to all bots of a file.
     ///
     /// - Throws: ``CommandError`` with 64.
     func refuseOptionsOfOneBot(

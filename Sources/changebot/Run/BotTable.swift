@@ -1,9 +1,9 @@
 /// Decides which bots of a process start, stop and get new rules: event in, actions out, no I/O.
 struct BotTable {
-    /// A bot, as far as it matters here.
+    /// The facts about a bot that matter here.
     struct Bot: Equatable {
         let name: String
-        /// What it must be restarted for, if it changes.
+        /// The settings that require a restart if they change.
         let signature: [String: [String]]
         let rulesHash: String
         /// The file of its embedded gateway, which only one bot at a time can have; nil if it has none.
@@ -15,7 +15,7 @@ struct BotTable {
         /// Ask it to stop; ``ended(_:failed:isShuttingDown:)`` follows.
         case stop(String)
         case replaceRules(String)
-        /// Forget what is shown of it.
+        /// Remove it from the status page.
         case hide(String)
         /// Log why it has ended.
         case report(String)
@@ -28,14 +28,14 @@ struct BotTable {
     }
 
     private let policy: BotFailurePolicy
-    /// As configured last, in order.
+    /// The bots of the latest configuration, in order.
     private var wanted: [Bot]
     private var running: [String: Running] = [:]
-    /// The bots that start when their state file is free.
+    /// The bots that start once no other bot uses their embedded gateway's file.
     private var waiting: Set<String> = []
-    /// The bots that have failed and were not started again, in the order in which they ended.
+    /// The bots that failed and were not restarted, in the order in which they ended.
     private(set) var failed: [String] = []
-    /// Whether all bots are to end: one failed, and the policy is to stop.
+    /// Whether all bots must end, because one failed and the policy is to stop.
     private var isEnding = false
 
     init(_ bots: [Bot], policy: BotFailurePolicy) {
@@ -43,12 +43,12 @@ struct BotTable {
         self.policy = policy
     }
 
-    /// Whether no bot runs any more.
+    /// Whether no bot is running any more.
     var isDone: Bool { running.isEmpty }
-    /// Whether log lines must say which bot they are about.
+    /// Whether there are several bots, so log lines must name the bot.
     var hasSeveral: Bool { wanted.count > 1 }
 
-    /// The beginning.
+    /// Starts all bots.
     mutating func begin() -> [Action] { wanted.map { start($0) } }
 
     private mutating func start(_ bot: Bot) -> Action {
@@ -57,13 +57,13 @@ struct BotTable {
         return .start(bot.name)
     }
 
-    /// These are the bots from now on.
+    /// Replaces the configured bots.
     ///
-    /// - Parameter isShuttingDown: Whether the process was asked to stop. Then nothing changes.
+    /// - Parameter isShuttingDown: Whether the process was asked to stop. If so, nothing changes.
     mutating func reload(_ bots: [Bot], isShuttingDown: Bool) -> [Action] {
         guard !isShuttingDown, !isEnding else { return [] }
         wanted = bots
-        // What is gone need not be known as failed.
+        // Forget failures of bots that were removed.
         let isGone = { (name: String) in !bots.contains { $0.name == name } }
         var actions = failed.filter(isGone).map { Action.hide($0) }
         failed.removeAll(where: isGone)
@@ -75,7 +75,7 @@ struct BotTable {
                 actions += stop(name)
                 continue
             }
-            // A bot that is stopping is started again once it has ended.
+            // A bot that is stopping is restarted once it has ended.
             if present.isStopping { continue }
             if next.signature != present.bot.signature {
                 actions += stop(name)
@@ -105,7 +105,7 @@ struct BotTable {
         return [.stop(name)]
     }
 
-    /// A bot has ended, by itself or because it was asked to.
+    /// Notes that a bot has ended, by itself or because it was asked to stop.
     ///
     /// - Parameter isShuttingDown: Whether the process was asked to stop.
     mutating func ended(_ name: String, failed hasFailed: Bool, isShuttingDown: Bool) -> [Action] {
@@ -120,7 +120,7 @@ struct BotTable {
         }
         if isEnding { return actions + running.keys.sorted().flatMap { stop($0) } }
         if wasStopping, isWanted { waiting.insert(name) }
-        // Its last words have brought it back.
+        // Its final report has made it visible again.
         if former?.isHidden == true, !isWanted { actions.append(.hide(name)) }
         return isShuttingDown ? actions : actions + startWaiting()
     }

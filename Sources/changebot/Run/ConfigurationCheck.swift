@@ -1,27 +1,28 @@
 internal import Rules
 
-/// Collects what is wrong with a configuration file and with the files that it names, in one pass.
+/// Collects all errors of a configuration file and of the files that it names.
 ///
-/// A plan ends with its first error. So the setting that the error names is taken out, and the plan is made again.
+/// Building a plan stops at the first error. So this removes the setting that the error names, and builds the plan
+/// again.
 struct ConfigurationCheck {
     private let command: RunCommand
     private var messages: [String] = []
     private var code: ExitStatus?
     private var isListing = true
-    /// Rules that are known, by their paths. No rules if the files are not valid.
+    /// Rules that were already loaded, by their paths. Empty rules replace files that are invalid.
     private var loaded: [[String]: RuleFileSet] = [[ConfigurationFile.noRules]: .empty]
     private static let incomplete = ": the bot has no '"
 
     init(_ command: RunCommand) { self.command = command }
 
-    /// All errors, those of the configuration file first. Nil if there are none.
+    /// All errors, with those of the configuration file first. Nil if there are none.
     var error: CommandError? {
         code.map { CommandError($0, listing: messages, isListing: isListing) }
     }
 
     /// Blocks.
     ///
-    /// - Throws: ``CommandError`` if the file can't be read, or the bot that an option names is not in it.
+    /// - Throws: ``CommandError`` if the file can't be read or does not contain the bot that an option names.
     mutating func run(_ path: String) throws(CommandError) {
         let (file, errors) = try ConfigurationFile.examine(path)
         if !errors.isEmpty { note(CommandError(.badConfiguration, listing: errors)) }
@@ -54,7 +55,7 @@ struct ConfigurationCheck {
         }
     }
 
-    /// Without missing keys that are there, but not valid.
+    /// Drops messages about missing keys that exist but are invalid, which was already reported.
     private func withoutKnown(_ error: CommandError) -> CommandError {
         CommandError(
             error.code,
@@ -84,14 +85,14 @@ struct ConfigurationCheck {
 }
 
 extension ConfigurationFile {
-    /// What stands for the rules of a bot that names none.
+    /// The placeholder for the rules of a bot that names none.
     fileprivate static let noRules = "/dev/null"
 
     fileprivate func with(bots: [Bot]) -> ConfigurationFile {
         ConfigurationFile(path: path, common: common, bots: bots)
     }
 
-    /// With a gateway in memory and no rules for bots that lack them. Nil if none does.
+    /// The file with placeholders, a gateway in memory and empty rules, where bots lack them. Nil if none does.
     fileprivate var completed: ConfigurationFile? {
         var isChanged = false
         let bots = bots.map { bot in
@@ -105,7 +106,7 @@ extension ConfigurationFile {
         return isChanged ? with(bots: bots) : nil
     }
 
-    /// Without the settings whose places begin the messages. Nil if there are none.
+    /// The file without the settings that the messages are about. Nil if there are none.
     fileprivate func without(settingsIn messages: [String]) -> ConfigurationFile? {
         func isNamed(_ setting: Setting) -> Bool {
             messages.contains { $0.hasPrefix(place(setting.position) + ": ") }

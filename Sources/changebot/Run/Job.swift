@@ -7,9 +7,9 @@ internal import Locking
 internal import Logging
 internal import Monitoring
 
-/// Applies rules as a command, with gateway, state, summary and exit code.
+/// The frame of a command that applies rules: gateway, state, summary and exit code.
 struct Job: Sendable {
-    /// What a command needs to do its work.
+    /// What the command's work needs.
     struct Parts: Sendable {
         let gateway: Gateway
         let state: StatePlace
@@ -25,16 +25,16 @@ struct Job: Sendable {
 
     let connection: GatewayConnection
     let place: StateLocation
-    /// Of the rules at the start.
+    /// The hash of the rules at the start.
     let ruleSetHash: String
     let settings: Delivery.Settings
     /// Where the summary is written. Nil: nowhere.
     let summary: String?
     /// Whether the job ends by itself. Its exit code then reports dead letters.
     let isOneShot: Bool
-    /// How long it may take after a signal has asked it to stop. Nil: another service handles signals.
+    /// How long it may take to stop after a signal. Nil: another service handles signals.
     var grace: Duration?
-    /// How progress is shown, for jobs that know their end. Default: not at all.
+    /// How progress is shown, for jobs that know their total. Default: not at all.
     var progress = ProgressPacing(.none)
     /// Whether another run may use the same state at the same time.
     var isBesideRun = false
@@ -54,7 +54,7 @@ struct Job: Sendable {
         do { try await watched(report, isStopped, work) } catch { failure = CommandError(error) }
         let counters = await report.counters()
         let failures = failures(counters)
-        // The limit is checked again: documents that were under way at the stop are finished by now.
+        // Check the limit again, because documents that were under way at the stop are now finished.
         if let limit = settings.errorLimit, limit.isExceeded(by: failures) {
             failure = CommandError(RunError(limit, failures))
         }
@@ -95,6 +95,8 @@ struct Job: Sendable {
         return CommandError(.incomplete, "\(deadLetters); \(advice)")
     }
 
+    /// Does the work under observation.
+    ///
     /// - Parameter isStopped: Set once a signal has asked the job to stop.
     private func watched(_ report: RunReport, _ isStopped: Locked<Bool>, _ work: @escaping Work) async throws {
         defer { place.discardIfTemporary() }

@@ -14,7 +14,7 @@ protocol RuleCommand {
     var common: CommonJobOptions { get }
 }
 
-/// What a command was told about the database to which it applies rules: its gateway, state and rules.
+/// The configuration of a command that applies rules to a database: gateway, state and rules.
 struct JobPlan: Sendable {
     let connection: GatewayConnection
     let place: StateLocation
@@ -31,8 +31,8 @@ struct JobPlan: Sendable {
     /// Reads the options and the rules. Blocks.
     ///
     /// - Parameters:
-    ///   - prefix: The name of the state begins with it.
-    ///   - process: The process of a `run`; nil for another command, which ends by itself.
+    ///   - prefix: The prefix of the state's name.
+    ///   - process: The process of a `run`; nil for other commands, which end by themselves.
     ///   - load: Reads rule files. Default: from disk.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(

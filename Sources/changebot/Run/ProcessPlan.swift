@@ -2,23 +2,23 @@ internal import Delivery
 internal import Logging
 internal import Monitoring
 
-/// What holds for all bots of a process, and can't change while it runs.
+/// The settings of the whole process, which can't change while it runs.
 struct ProcessPlan: Sendable {
     let monitored: MonitoredProcess
-    /// Nil: the process is no service, or ends by itself.
+    /// Nil: the process is not a systemd service, or ends by itself.
     let notifier: ServiceNotifier?
     let http: HTTPOptions.Choice?
     let memory: MemoryPool
     let grace: Duration
     let onBotFailure: BotFailurePolicy
     let isOneShot: Bool
-    /// Whether changes of the files make the process reload them.
+    /// Whether to reload rules and configuration when their files change.
     let watchesFiles: Bool
     let logger: Logger
-    /// As they stood in the configuration file at the start, by the names of keys.
+    /// The settings in the configuration file at the start, by the names of keys.
     let settings: [String: ConfigurationFile.Setting]
 
-    /// - Parameter former: The plan of this process so far, if this is a reload.
+    /// - Parameter former: The current plan of this process, if this is a reload.
     /// - Throws: ``CommandError``.
     init(
         _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, _ notifier: ServiceNotifier?,

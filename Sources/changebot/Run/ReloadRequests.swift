@@ -2,18 +2,18 @@ internal import Glibc
 internal import Locking
 internal import UnixSignals
 
-/// Says when rules and configuration are to be reloaded: at SIGHUP, and when their files change (`--watch`).
+/// Tells when to reload rules and configuration: on SIGHUP, and when their files change (`--watch`).
 ///
-/// Requests that come while they are being read are one request.
+/// Requests that arrive during a reload are combined into one.
 final class ReloadRequests: Sendable {
-    /// How often the files are looked at.
+    /// How often the files are checked.
     private static let interval: Duration = .seconds(1)
 
     private let requests: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
     private let files: Locked<WatchedFiles>
 
-    /// To be made before the files are read: a change from then on is noticed.
+    /// Create it before the files are read: it notices changes from then on.
     ///
     /// - Parameter files: Files and folders to watch.
     init(files: [String]) {
@@ -21,15 +21,15 @@ final class ReloadRequests: Sendable {
         self.files = Locked(WatchedFiles(files))
     }
 
-    /// Returns true when it is time, false if the task is cancelled. For one task at a time.
+    /// Waits for a request. Returns false if the task is cancelled. Only one task at a time may call it.
     func next() async -> Bool {
         for await _ in requests { return true }
         return false
     }
 
-    /// From now on these files are watched.
+    /// Watches these files from now on.
     ///
-    /// - Parameter keepingOthers: Whether those that have been watched still are.
+    /// - Parameter keepingOthers: Whether to keep watching the files that were watched before.
     func watch(_ paths: [String], keepingOthers: Bool = false) {
         files.withLock { files in
             let known = files.paths
@@ -37,8 +37,8 @@ final class ReloadRequests: Sendable {
         }
     }
 
-    /// Makes each SIGHUP a request, until the task is cancelled. If the terminal of the process is gone, the signal asks
-    /// the process to stop, as SIGTERM does.
+    /// Turns each SIGHUP into a request, until the task is cancelled. If the terminal of the process has been closed,
+    /// the signal stops the process like SIGTERM.
     func listenForSignals() async {
         let hadTerminal = isatty(STDERR_FILENO) == 1
         let signals = await UnixSignalsSequence(trapping: .sighup)
@@ -52,8 +52,8 @@ final class ReloadRequests: Sendable {
         }
     }
 
-    /// Makes each change of the files a request, until the task is cancelled. Waits until they have stayed as they are
-    /// for a second: an editor may still be writing.
+    /// Turns each change of the files into a request, until the task is cancelled. Waits until the files have been
+    /// unchanged for a second: an editor may still be writing.
     func watchFiles() async {
         while (try? await Task.sleep(for: Self.interval)) != nil {
             let paths = files.withLock(\.paths)
@@ -63,32 +63,32 @@ final class ReloadRequests: Sendable {
     }
 }
 
-/// A SIGHUP that comes before anybody listens must not end the process.
+/// Keeps a SIGHUP that arrives before ``ReloadRequests`` listens, which would otherwise end the process.
 enum EarlyHangUp {
-    /// Whether one came. Only the signal handler writes it.
+    /// Whether SIGHUP was received. Only the signal handler writes it.
     nonisolated(unsafe) private(set) static var wasReceived = false
-    /// Whether the process was started to ignore it, as by nohup.
+    /// Whether the process was started with SIGHUP ignored, for example by nohup.
     nonisolated(unsafe) private static var isIgnored = false
 
-    /// To be called before anything else.
+    /// Call it before anything else.
     static func keep() {
         let former = signal(SIGHUP) { _ in EarlyHangUp.wasReceived = true }
         isIgnored = former.map { unsafeBitCast($0, to: Int.self) } == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// A one-shot run reloads nothing.
+    /// Restores the former handling of SIGHUP, for one-shot runs, which never reload.
     static func letGo() {
         signal(SIGHUP, isIgnored ? SIG_IGN : SIG_DFL)
         if wasReceived, !isIgnored { kill(getpid(), SIGHUP) }
     }
 }
 
-/// Decides when watched files have changed and are whole.
+/// Decides when watched files have changed and are complete.
 struct WatchedFiles {
     private(set) var paths: [String]
-    /// As they were when they were last read.
+    /// The files when they were last read.
     private var known: FileFingerprint
-    /// As they were when they were last looked at.
+    /// The files when they were last checked.
     private var last: FileFingerprint
 
     /// Blocks.
@@ -98,7 +98,8 @@ struct WatchedFiles {
         last = known
     }
 
-    /// Files that are new here are known as they are now; of the others, changes since they were read still count.
+    /// Watches these files instead. Newly added files count as read now; for the others, changes since they were read
+    /// still count.
     mutating func watch(_ paths: [String]) {
         let added = FileFingerprint(of: paths.filter { !self.paths.contains($0) })
         known = known.limited(to: paths).with(added)
@@ -106,11 +107,11 @@ struct WatchedFiles {
         self.paths = paths
     }
 
-    /// Whether the files have changed since they were read, and stayed as they are since the last call.
+    /// Whether the files have changed since they were read, but not since the last call.
     ///
     /// - Parameters:
-    ///   - now: As they are.
-    ///   - paths: Of which files; if others are watched by now, it says nothing.
+    ///   - now: The files now.
+    ///   - paths: The files that `now` describes. If others are watched by now, the result is false.
     mutating func hasChanged(_ now: FileFingerprint, of paths: [String]) -> Bool {
         guard paths == self.paths else { return false }
         defer { last = now }
@@ -120,7 +121,7 @@ struct WatchedFiles {
     }
 }
 
-/// Tells whether files have changed: their numbers on the disk, sizes, and times of the last modification.
+/// Detects changes of files by their inodes, sizes and modification times.
 struct FileFingerprint: Equatable {
     private struct Version: Hashable {
         let inode: UInt
@@ -129,10 +130,10 @@ struct FileFingerprint: Equatable {
         let nanoseconds: Int
     }
 
-    /// For each path that was asked for, what there is: the file, or the folder and the files in it, by their paths.
+    /// For each requested path, the file, or the folder with its files, by their paths.
     private var versions: [String: [String: Version]] = [:]
 
-    /// What can't be read is left out. Blocks.
+    /// Ignores files that can't be read. Blocks.
     init(of paths: [String]) {
         for path in paths {
             var found: [String: Version] = [:]
@@ -158,14 +159,14 @@ struct FileFingerprint: Equatable {
             nanoseconds: status.st_mtim.tv_nsec)
     }
 
-    /// Only of these of its paths.
+    /// The fingerprint of only these paths.
     func limited(to paths: [String]) -> FileFingerprint {
         var limited = self
         limited.versions = versions.filter { paths.contains($0.key) }
         return limited
     }
 
-    /// With those of other paths.
+    /// This fingerprint combined with one of other paths.
     func with(_ other: FileFingerprint) -> FileFingerprint {
         var both = self
         both.versions.merge(other.versions) { _, other in other }

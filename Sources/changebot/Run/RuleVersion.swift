@@ -2,14 +2,14 @@ internal import Encodings
 internal import Monitoring
 internal import Rules
 
-/// Rules that were read together.
+/// A set of rules that was loaded at once.
 struct RuleVersion: Sendable {
     let source: RuleFileSet
     /// The rules for changes.
     let ruleSet: RuleSet
-    /// As given.
+    /// The paths, as given.
     let paths: [String]
-    /// Different if anything about the rules is.
+    /// Differs whenever anything about the rules differs.
     let fingerprint: String
 
     /// - Throws: `RuleFilesError`.
@@ -29,7 +29,7 @@ struct RuleVersion: Sendable {
             hash: ruleSet.hash, names: ruleSet.names, paths: paths, absolutePaths: paths.map(\.absolutePath))
     }
 
-    /// The options with which other commands read the same rules.
+    /// The command-line options that select the same rules.
     var options: String { "--rules \(paths.map(\.absolutePath.shellWord).joined(separator: " "))" }
 
     /// The paths, and the files that the rules attach.

@@ -10,7 +10,7 @@ internal import Logging
 internal import LosslessJSON
 internal import Monitoring
 
-/// Shows the bots of a process over HTTP while it lasts.
+/// Serves the status of a process's bots over HTTP.
 enum StatusServer {
     /// Serves while `body` runs.
     ///
@@ -41,16 +41,15 @@ enum StatusServer {
     }
 }
 
-/// Shows a run while it lasts: on the status page, in a status file, to systemd, and with a line in the log every
-/// minute.
+/// Publishes the status of a run: on the status page, in a status file, to systemd, and in the log every minute.
 struct RunMonitoring: Sendable {
     let process: ProcessPlan
     let bot: BotDescription
-    /// Whether it keeps its state on an engine.
+    /// Whether the bot keeps its state in an engine.
     let isInFleet: Bool
     /// Nil: no status file is written.
     let statusDirectory: String?
-    /// How long the bot may wait for changes without a sign of life.
+    /// How long a bot that waits for changes may go without a sign of life.
     let longestFeed: Duration
     let logger: Logger
 
@@ -82,8 +81,8 @@ struct RunMonitoring: Sendable {
         await monitored.end("done")
     }
 
-    /// Tells systemd that the bot has begun, once it has a gateway and a state or waits for the gateway, and from then on
-    /// when its phase changes.
+    /// Tells systemd that the bot has started, once it has a gateway and a state or waits for its gateway. After that,
+    /// tells systemd when the phase changes.
     private func keepTelling(of monitored: MonitoredBot, _ pulse: Pulse) async throws {
         while true {
             try await pulse.news.wait()
@@ -126,8 +125,8 @@ struct RunMonitoring: Sendable {
             }, fleet: isInFleet ? fleet : nil)
     }
 
-    /// Writes the status file, and logs how far the run is. Sleeps while the run waits for changes: each longpoll that
-    /// ends, and each check of the database's mark, is news, so that an old file means that the run hangs.
+    /// Writes the status file and logs progress. Sleeps while the run waits for changes. Each longpoll that ends and
+    /// each check of the database's mark updates the file, so an old file means that the run hangs.
     private func keepReporting(_ monitored: MonitoredBot, _ file: StatusFile?) async throws {
         var log = ProgressLog(now: .now)
         while true {
@@ -139,7 +138,7 @@ struct RunMonitoring: Sendable {
                 logger.info("\(message.text)", metadata: message.metadata)
             }
             if isWritten, monitored.facts.isQuiet { try await monitored.news.wait() }
-            // At the beginning there is no state folder yet.
+            // Retry soon: at the start, the state folder may not exist yet.
             try await Task.sleep(until: now + (isWritten ? StatusFile.interval : .seconds(1)), clock: .continuous)
         }
     }
@@ -180,7 +179,7 @@ extension FleetView.EngineReport {
 }
 
 extension MonitoredBot.DeadLetters.Entry {
-    /// Nil if it is not saved.
+    /// Nil if the dead letter is not saved.
     fileprivate init?(_ deadLetter: DeadLetter) {
         guard let filing = deadLetter.filing else { return nil }
         self.init(
@@ -190,7 +189,7 @@ extension MonitoredBot.DeadLetters.Entry {
 }
 
 extension FeedReader.Following {
-    /// How long a bot that waits for changes may go without a sign of life. Twice the time that a request stays open,
-    /// for a longpoll; a continuous feed is renewed every five minutes.
+    /// How long a bot that waits for changes may go without a sign of life. For longpoll, about twice the time that a
+    /// request stays open. A continuous feed is renewed every five minutes.
     var longestSilence: Duration { .seconds(self == .longpoll ? 120 : 420) }
 }

@@ -1,13 +1,13 @@
 internal import Rules
 
-/// What `run` was told to do: the process, and its bots.
+/// The configuration of `run`: the process and its bots.
 struct RunPlan: Sendable {
     let process: ProcessPlan
     /// At least one.
     let bots: [BotPlan]
-    /// The configuration file, rule files and folders of them, and what rules attach.
+    /// The files to watch: the configuration file, rule files and their folders, and files that rules attach.
     let files: [String]
-    /// The keys of the whole process that the file has changed since the start, in order. They have no effect.
+    /// The process-wide keys whose values in the file have changed since the start, in order. They have no effect.
     let changedProcessKeys: [String]
 
     /// Reads all rules. Blocks.
@@ -15,8 +15,8 @@ struct RunPlan: Sendable {
     /// - Parameters:
     ///   - written: The configuration file.
     ///   - notifier: Tells systemd what the process does. Nil: no listener.
-    ///   - former: The plan of this process so far, if this is a reload.
-    ///   - loaded: Rules that are not read again, by their paths.
+    ///   - former: The current plan of this process, if this is a reload.
+    ///   - loaded: Rules that were already loaded, by their paths.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: RunCommand, _ written: ConfigurationFile?, notifier: ServiceNotifier? = nil,
@@ -30,7 +30,7 @@ struct RunPlan: Sendable {
         let process = try ProcessPlan(
             command, file.map { variables.with($0, bot: nil) } ?? variables, file, notifier, continuing: former)
         self.process = process
-        // Bots with the same rules read them once.
+        // Rules that several bots share are read only once.
         var loaded = loaded
         if let file {
             self.bots = try bots.map { bot in
@@ -68,8 +68,8 @@ struct RunPlan: Sendable {
         }
     }
 
-    /// What a bot must be restarted for, if it changes. Other rules are taken while it runs. Log lines name the bot if
-    /// it is one of several.
+    /// The settings that require a restart of the bot if they change. Rules don't: they are replaced while it runs. The
+    /// entry `bots` makes log lines name the bot if it is one of several.
     private static func signature(_ bot: ConfigurationFile.Bot, isOneOfSeveral: Bool) -> [String: [String]] {
         var signature = bot.settings.filter { key, _ in
             key != "rules" && SettingKey.named(key)?.scope == .bot
@@ -82,19 +82,19 @@ struct RunPlan: Sendable {
 // MARK: - Files to watch
 
 extension RunPlan {
-    /// The configuration file and the paths of rules that are named, even if something in them is not valid. Blocks.
+    /// The configuration file and all named paths of rules, even if something in them is invalid. Blocks.
     static func namedFiles(_ command: RunCommand) -> [String] {
         ownFiles(command) + namedFiles(in: try? command.config.file(Environment()))
     }
 
-    /// Those of them that options and variables name.
+    /// The files that options and variables name.
     static func ownFiles(_ command: RunCommand) -> [String] {
         let variables = Environment()
         let path = command.config.config ?? variables["config"]
         return (path.map { [$0] } ?? []) + (variables.values(command.job.rules, "rules") ?? [])
     }
 
-    /// Those of them that the configuration file names.
+    /// The paths of rules that the configuration file names.
     static func namedFiles(in file: ConfigurationFile?) -> [String] {
         file?.bots.flatMap { $0.settings["rules"]?.texts ?? [] } ?? []
     }

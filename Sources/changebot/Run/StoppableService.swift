@@ -5,13 +5,14 @@ internal import UnixSignals
 
 /// Runs work until it ends or a signal asks it to stop.
 enum StoppableService {
-    /// What is run.
+    /// The work to run.
     typealias Work = @Sendable () async throws -> Void
 
-    /// How long work that is asked to stop may take, unless an option says otherwise.
+    /// How long work may take to stop, unless an option says otherwise.
     static let defaultGrace: Duration = .seconds(30)
 
-    /// SIGTERM and SIGINT start a graceful shutdown. After `grace`, the work is cancelled; a second signal exits at once.
+    /// Runs work. SIGTERM and SIGINT start a graceful shutdown. After `grace`, the work is cancelled; a second signal
+    /// exits at once.
     ///
     /// - Parameter isStopped: Set once a signal has asked the work to stop.
     /// - Throws: What the work throws.
@@ -19,7 +20,7 @@ enum StoppableService {
         grace: Duration, logger: Logger, isStopped: Locked<Bool> = Locked(false), _ work: @escaping Work
     ) async throws {
         var configuration = configuration(signals: [.sigterm, .sigint], logger) {
-            // The group's handlers of signals are set.
+            // By now, the group has set its signal handlers.
             let secondSignal = await SecondSignal()
             defer { withExtendedLifetime(secondSignal) {} }
             EarlySignal.deliver()
@@ -29,8 +30,7 @@ enum StoppableService {
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// A group that runs work inside another group, so that it can be stopped alone. It is also stopped with the outer
-    /// one.
+    /// A group that runs work inside another group. It can be stopped separately, and stops with the outer group.
     static func part(logger: Logger, _ work: @escaping Work) -> ServiceGroup {
         ServiceGroup(configuration: configuration(signals: [], logger, work))
     }

@@ -2,13 +2,13 @@ internal import Glibc
 
 /// The socket on which a service tells systemd what it does.
 ///
-/// - Note: Source: sd_notify(3), unix(7). Written directly: it is one datagram, and no reason for a library.
+/// - Note: Source: sd_notify(3), unix(7). A single datagram does not justify a library.
 struct NotifySocket: Sendable {
-    /// `sun_path`: a path with a NUL at its end, or a name of the abstract namespace, which begins with one.
+    /// `sun_path`: a path that ends with a NUL, or an abstract name, which begins with one.
     private let address: [UInt8]
 
     /// - Parameter name: The value of `NOTIFY_SOCKET`: a path, or a name that begins with `@`.
-    /// - Returns: Nil if it is neither, or too long for an address.
+    /// - Returns: Nil if it is neither, or is too long for an address.
     init?(_ name: String) {
         let bytes = Array(name.utf8)
         guard bytes.count > 1, bytes.count < Self.longestName else { return nil }
@@ -21,9 +21,9 @@ struct NotifySocket: Sendable {
 
     private static let longestName = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
-    /// Sends one datagram, and never waits. A missing listener is not an error.
+    /// Sends one datagram without waiting. A missing listener is not an error.
     ///
-    /// - Returns: False if the listener has too much to read already, so that it must be sent later.
+    /// - Returns: False if the listener's buffer is full, so the datagram must be sent later.
     func send(_ text: String) -> Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return true }

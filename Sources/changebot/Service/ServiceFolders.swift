@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 internal import Rules
 
-/// The folders of a bot's files that a unit of the system would hide or make read-only.
+/// The folders of a bot's files that a system unit would hide or make read-only.
 struct ServiceFolders: Equatable {
-    /// In home folders: only read.
+    /// Folders in home folders that are only read.
     var read: [String] = []
-    /// In home folders: written.
+    /// Folders in home folders that are written.
     var writtenInHomes: [String] = []
-    /// Elsewhere: written, outside the unit's state folder.
+    /// Folders elsewhere that are written, outside the unit's state folder.
     var written: [String] = []
 
-    /// What `ProtectHome=` hides; `%h` is the home of root.
+    /// The folders that `ProtectHome=` hides; `%h` is root's home.
     private static let homes = ["/home/", "/root/", "/run/user/", "%h/"]
-    /// What the units can write to.
+    /// The folder that the units can write to.
     private static let own = "/var/lib/changebot/"
 
     /// Whether the unit must open home folders.
@@ -28,8 +28,8 @@ struct ServiceFolders: Equatable {
         self.read = readFolders.subtracting(writtenFolders).filter(Self.isInHome).sorted()
     }
 
-    /// The folders of the program, the configuration file, and the files that both name. Without the configuration
-    /// file, or if it has a specifier or can't be read, only the first two are known. Blocks.
+    /// The folders of the program, the configuration file, and all files that the configuration and its rules name. If
+    /// the configuration file can't be read or its path has a specifier, only the first two are known. Blocks.
     static func find(binary: String, config: String) -> ServiceFolders {
         var read = [binary, config]
         var written: [String] = []
@@ -51,7 +51,7 @@ struct ServiceFolders: Equatable {
         return ServiceFolders(read: read, written: written)
     }
 
-    /// Adds a rule file or a folder of them, and the files that the rules name.
+    /// Adds a rule file or folder, and the files that the rules name.
     private static func add(rules path: String, _ read: inout [String], _ written: inout [String]) {
         let isFolder = (try? FileManager.default.contentsOfDirectory(atPath: path)) != nil
         read.append(isFolder ? path + "/file" : path)

@@ -4,13 +4,13 @@ internal import Glibc
 internal import Locking
 internal import Monitoring
 
-/// Tells systemd what this process does. There is none without `NOTIFY_SOCKET`. A message for which systemd has no room
-/// is sent with the next one; one that can't be sent at all changes nothing.
+/// Tells systemd what this process does, if `NOTIFY_SOCKET` is set. Messages that don't fit systemd's buffer are sent
+/// with the next one. Other send errors are ignored.
 final class ServiceNotifier: Sendable {
     private struct State {
         var messages = ServiceProtocol()
         var status = ServiceStatus()
-        /// What systemd had no room for yet, in order.
+        /// Messages that did not fit systemd's buffer yet, in order.
         var unsent: [String] = []
 
         mutating func status(of process: MonitoredProcess) -> String? {
@@ -22,9 +22,9 @@ final class ServiceNotifier: Sendable {
     }
 
     private let socket: NotifySocket
-    /// How long systemd waits for a sign of life before it ends the process; nil: it does not wait for any.
+    /// How long systemd waits for a sign of life before it kills the process; nil: the watchdog is off.
     let watchdogInterval: Duration?
-    /// Held while a message is sent, which never waits: they must arrive in order.
+    /// Locked while a message is sent, so that messages arrive in order. Sending never waits.
     private let state = Locked(State())
 
     private static let socketVariable = "NOTIFY_SOCKET"
@@ -32,8 +32,8 @@ final class ServiceNotifier: Sendable {
     private static let processVariable = "WATCHDOG_PID"
 
     /// - Parameters:
-    ///   - variables: Of the environment.
-    ///   - process: This one. A watchdog for another process is not fed.
+    ///   - variables: The environment variables.
+    ///   - process: The id of this process. A watchdog for another process is not fed.
     /// - Returns: Nil if there is no listener.
     init?(_ variables: [String: String], process: Int32 = getpid()) {
         guard let name = variables[Self.socketVariable], let socket = NotifySocket(name) else { return nil }
@@ -43,7 +43,8 @@ final class ServiceNotifier: Sendable {
         watchdogInterval = isForAnother ? nil : interval.map { .microseconds($0) }
     }
 
-    /// For this process. Takes the variables out of the environment: what it starts must not speak for it.
+    /// The notifier of this process. Removes the variables from the environment, so that child processes can't notify
+    /// systemd in its name.
     static func ofThisProcess() -> ServiceNotifier? {
         var variables: [String: String] = [:]
         for name in [socketVariable, intervalVariable, processVariable] {
@@ -60,7 +61,7 @@ final class ServiceNotifier: Sendable {
             if !lines.isEmpty { state.unsent.append(lines.joined(separator: "\n")) }
             let sent = state.unsent.firstIndex { !socket.send($0) } ?? state.unsent.endIndex
             state.unsent.removeFirst(sent)
-            // The next sign of life serves as well, and the newest status includes the others.
+            // Drop unsent signs of life and outdated statuses: the next ones replace them.
             let newestStatus = state.unsent.lastIndex { $0.hasPrefix("STATUS=") }
             state.unsent = state.unsent.enumerated().filter { index, message in
                 message != Self.signOfLife && (index == newestStatus || !message.hasPrefix("STATUS="))
@@ -70,7 +71,7 @@ final class ServiceNotifier: Sendable {
 
     // MARK: - The start
 
-    /// These bots are about to start.
+    /// Notes that these bots are about to start.
     func expect(_ bots: [String]) {
         send { state in
             state.messages.expect(bots)
@@ -78,22 +79,22 @@ final class ServiceNotifier: Sendable {
         }
     }
 
-    /// A bot follows its feed, waits for its gateway, or has ended.
+    /// Notes that a bot follows its feed, waits for its gateway, or has ended.
     func noteStarted(_ bot: String, of process: MonitoredProcess) {
         send { [$0.messages.noteStarted(bot), $0.status(of: process)] }
     }
 
     // MARK: - While it runs
 
-    /// Tells where the bots stand, as of their last refresh, if systemd does not know it yet.
+    /// Sends the bots' status as of their last refresh, if it has changed.
     func update(_ process: MonitoredProcess) { send { [$0.status(of: process)] } }
 
-    /// Rules and configuration are about to be reloaded.
+    /// Notes that rules and configuration are about to be reloaded.
     func noteReloading() {
         send { [$0.messages.reloading(at: Self.monotonicMicroseconds)] }
     }
 
-    /// They were read.
+    /// Notes that rules and configuration were read.
     func noteReloaded(isValid: Bool, of process: MonitoredProcess) {
         send { state in
             state.status.isReloadRefused = !isValid
@@ -108,21 +109,21 @@ final class ServiceNotifier: Sendable {
         return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
     }
 
-    /// The process is alive.
+    /// Sends a sign of life.
     func feedWatchdog() { send { _ in [Self.signOfLife] } }
 
     private static let signOfLife = "WATCHDOG=1"
 
     // MARK: - The end
 
-    /// The process finishes the work under way.
+    /// Notes that the process is finishing the work under way.
     func noteStopping(within grace: Duration) {
         send {
             [$0.messages.stopping(within: grace), $0.messages.show(status: "stopping: finishing the work under way")]
         }
     }
 
-    /// The process ends because of an error.
+    /// Notes that the process ends because of an error.
     func noteFailure(_ failure: CommandError) {
         let reason = failure.messages.first ?? "\(failure)"
         send {

@@ -1,25 +1,25 @@
 internal import Encodings
 internal import Glibc
 
-/// What a service tells systemd, and when: decides the messages, sends none.
+/// Decides what a service tells systemd, and when. Does no I/O.
 ///
-/// `READY=1` means that the process does its work: rules and configuration are valid, the state folder can be used, and
-/// each bot follows its feed or waits for an unavailable gateway. Such a gateway must not keep the unit from
-/// starting, because the bot waits for it anyway, and reports it in `STATUS`. What a start can't mend, such as a wrong
-/// password, ends the process before.
+/// `READY=1` means that the process is working: rules and configuration are valid, the state folder can be used, and
+/// each bot follows its feed or waits for an unavailable gateway. An unavailable gateway must not keep the unit from
+/// starting, because the bot waits for it and reports it in `STATUS`. Errors that waiting can't fix, such as a wrong
+/// password, end the process first.
 ///
 /// - Note: Source: sd_notify(3), for systemd 252.
 struct ServiceProtocol {
-    /// The names of the bots that have neither begun nor ended; nil before they are known.
+    /// The names of the bots that have neither started nor ended; nil before they are known.
     private var awaited: Set<String>?
     private var isReady = false
     private var isStopping = false
     private var status = ""
 
-    /// These bots are about to start.
+    /// Notes that these bots are about to start.
     mutating func expect(_ bots: [String]) { awaited = Set(bots) }
 
-    /// A bot follows its feed, waits for its gateway, or has ended.
+    /// Notes that a bot follows its feed, waits for its gateway, or has ended.
     ///
     /// - Returns: The message for systemd; nil if there is none.
     mutating func noteStarted(_ bot: String) -> String? {
@@ -28,7 +28,9 @@ struct ServiceProtocol {
         return "READY=1"
     }
 
-    /// - Returns: Nil if systemd knows it already.
+    /// Sets the status.
+    ///
+    /// - Returns: The message for systemd; nil if the status is unchanged.
     mutating func show(status: String) -> String? {
         let line = Self.line(status)
         guard line != self.status else { return nil }
@@ -36,33 +38,35 @@ struct ServiceProtocol {
         return "STATUS=\(line)"
     }
 
-    /// Rules and configuration are about to be reloaded.
+    /// Announces that rules and configuration are about to be reloaded.
     ///
-    /// - Parameter microseconds: On the monotonic clock.
-    /// - Returns: Nil before the process is ready: the `READY=1` of the reload would be taken for that of the start.
+    /// - Parameter microseconds: The time on the monotonic clock.
+    /// - Returns: The message for systemd. Nil before the process is ready, because systemd would mistake the reload's
+    ///   `READY=1` for that of the start.
     func reloading(at microseconds: Int) -> String? {
         guard isReady, !isStopping else { return nil }
         return "RELOADING=1\nMONOTONIC_USEC=\(microseconds)"
     }
 
-    /// They were read, valid or not.
+    /// Announces that they were read, valid or not.
     func reloaded() -> String? { isReady && !isStopping ? "READY=1" : nil }
 
-    /// The process finishes the work under way.
+    /// Announces that the process is finishing the work under way.
     ///
-    /// - Parameter grace: The longest time that this takes. systemd waits as long, even if the unit says less.
+    /// - Parameter grace: The longest time that this takes. systemd waits that long, even if the unit's timeout is
+    ///   shorter.
     mutating func stopping(within grace: Duration) -> String? {
         guard !isStopping else { return nil }
         isStopping = true
         return "STOPPING=1\nEXTEND_TIMEOUT_USEC=\((grace + Self.margin).microseconds)"
     }
 
-    /// For closing connections and writing summaries.
+    /// Extra time for closing connections and writing summaries.
     private static let margin: Duration = .seconds(10)
 
     private static let longestLine = 500
 
-    /// One line, cut where it is too long.
+    /// The text on one line, truncated if it is too long.
     private static func line(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isNewline).joined(separator: " ").visible
         return line.count > longestLine ? line.prefix(longestLine - 1) + "…" : line
@@ -70,7 +74,7 @@ struct ServiceProtocol {
 }
 
 extension Duration {
-    /// Rounded down; at most what systemd can count.
+    /// Rounded down, and capped at the largest integer.
     var microseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)

@@ -2,27 +2,27 @@ internal import DocumentFlow
 internal import Encodings
 internal import Monitoring
 
-/// What the bots of a process do, in one line for `systemctl status`.
+/// The status of a process's bots, in one line for `systemctl status`.
 struct ServiceStatus {
     /// One bot.
     struct Bot {
         let name: String
         let facts: RunFacts
-        /// Why it has ended; nil as long as it runs.
+        /// Why it has ended; nil while it runs.
         var end: String?
         var deadLetters = 0
     }
 
-    /// Work that is done sooner is not worth a new line.
+    /// Work that takes less time is not reported.
     private static let worthTelling: Duration = .seconds(10)
     private static let longestList = 3
 
-    /// When the outages that last began, by the names of bots. Computed once, so that the line stays the same.
+    /// When current outages began, by the names of bots. The text is computed only once, so that it does not change.
     private var outages: [String: (began: ContinuousClock.Instant, text: String)] = [:]
-    /// Whether rules and configuration were not valid when they were read last.
+    /// Whether the last reload failed because rules or configuration were invalid.
     var isReloadRefused = false
 
-    /// - Parameter seconds: The time now, since 1970.
+    /// - Parameter seconds: The current time in seconds since 1970.
     mutating func text(_ bots: [Bot], now: ContinuousClock.Instant, seconds: Int) -> String {
         let standings = bots.map { (bot: $0, text: standing($0, now, seconds)) }
         var text: String
@@ -34,7 +34,7 @@ struct ServiceStatus {
         let deadLetters = bots.reduce(0) { $0 + $1.deadLetters }
         if deadLetters > 0 { text += "; \(Quantity.count(deadLetters, "dead letter"))" }
         if isReloadRefused {
-            text += "; the last reload failed, and the old rules stay in force: see the journal"
+            text += "; the last reload failed, so the old rules stay in force: see the journal"
         }
         return text
     }
@@ -58,7 +58,7 @@ struct ServiceStatus {
                 let began = seconds - Int(outage.began.duration(to: now).components.seconds)
                 outages[bot.name] = (outage.began, Timestamp.text(began))
             }
-            return "gateway away since \(outages[bot.name]?.text ?? "?"): \(outage.reason)"
+            return "gateway unavailable since \(outages[bot.name]?.text ?? "?"): \(outage.reason)"
         }
         outages[bot.name] = nil
         let behind = facts.lag.map { $0 > 0 ? ", \(Quantity.count($0)) behind" : "" } ?? ""

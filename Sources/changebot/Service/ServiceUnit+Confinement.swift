@@ -1,11 +1,11 @@
 extension ServiceUnit {
-    /// Who the process is, what it may write, and where its secrets come from.
+    /// The lines for the user, the state folder and the secrets of the process.
     ///
-    /// A fixed user, and not `DynamicUser=`: bots, `fix` and the commands of an operator (`sudo -u changebot changebot
-    /// dead-letters list --state /var/lib/changebot`) work on the same files.
+    /// The user is fixed instead of a `DynamicUser=`, because bots, `fix` and the commands of an operator (`sudo -u
+    /// changebot changebot dead-letters list --state /var/lib/changebot`) work on the same files.
     ///
-    /// - Parameter state: The folder below `/var/lib`. For a user, the program's own default applies: the service manager
-    ///   of systemd 252 would choose one below `~/.config`.
+    /// - Parameter state: The folder below `/var/lib`. User units use the program's default instead: systemd 252 would
+    ///   choose a folder below `~/.config`.
     static func identity(_ settings: Settings, state: String) -> [String] {
         let variables = [
             "# Variables such as CHANGEBOT_LOG_LEVEL=debug. The file may be missing.",
@@ -18,29 +18,30 @@ extension ServiceUnit {
             "StateDirectory=\(state)",
             "StateDirectoryMode=0700",
         ] + variables + [
-            "# The password or token, for 'password_credential: password' in the configuration. root can read the file, no other",
-            "# else needs to. Without the file it is empty.",
+            "# The password or token, for 'password_credential: password' in the configuration. Only root needs to read",
+            "# the file. Without the file, the password is empty.",
             "LoadCredential=password:\(settings.path(".password"))",
             "SetCredential=password:\\n",
         ]
     }
 
-    /// The folders of the bot's files stay visible, if they are in home folders, and those that it writes stay writable.
+    /// The lines that keep the folders of the bot's files visible in home folders, and writable where it writes.
     private static func homes(_ folders: ServiceFolders) -> [String] {
         let writable = folders.written.map { "ReadWritePaths=-\($0.unitWord)" }
         guard folders.areInHomes else { return ["ProtectHome=yes"] + writable }
         return [
-            "# Of home folders, only those of the bot's files are visible. The user changebot must be able to read them.",
+            "# In home folders, only the folders of the bot's files are visible. The user changebot must be able to read",
+            "# them.",
             "ProtectHome=tmpfs",
         ] + folders.read.map { "BindReadOnlyPaths=\($0.unitWord)" }
             + folders.writtenInHomes.map { "BindPaths=\($0.unitWord)" } + writable
     }
 
-    /// What the process can't do.
+    /// The lines that restrict the process.
     ///
     /// - Note: Source: systemd.exec(5), "Sandboxing".
     static func confinement(_ settings: Settings) -> [String] {
-        // These work without privileges: all but UMask= are limits on system calls.
+        // These work without privileges: all except UMask= only restrict system calls.
         let common = [
             "UMask=0077",
             "NoNewPrivileges=yes",
@@ -59,14 +60,14 @@ extension ServiceUnit {
         guard !settings.isForUser else {
             return [
                 "",
-                "# What it can't do. A user's service manager can't hide files and devices, as that of the system can.",
+                "# Restrictions. Unlike the system's service manager, a user's can't hide files and devices.",
             ]
                 + common
         }
         let ofSystem =
             [
                 "",
-                "# What it can't do. Home folders are hidden, and everything outside StateDirectory= is read-only.",
+                "# Restrictions. Home folders are hidden, and everything outside StateDirectory= is read-only.",
                 "CapabilityBoundingSet=",
                 "AmbientCapabilities=",
                 "DevicePolicy=closed",
@@ -87,7 +88,7 @@ extension ServiceUnit {
                 "RemoveIPC=yes",
             ]
         let advice = [
-            "# If the gateway is on this machine, nothing else need be reached:",
+            "# If the gateway is on this machine, block all other addresses:",
             "# IPAddressDeny=any",
             "# IPAddressAllow=localhost",
         ]

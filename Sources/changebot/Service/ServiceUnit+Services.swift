@@ -2,7 +2,7 @@ extension ServiceUnit {
     /// `changebot run`.
     static func daemon(_ settings: Settings) -> ServiceUnit {
         let limit = [
-            "# A run that fails again and again is given up after five minutes. Start again with:",
+            "# After five minutes of failed restarts, systemd gives up. To start again:",
             "#   systemctl \(settings.isForUser ? "--user " : "")reset-failed",
             "StartLimitIntervalSec=10min",
             "StartLimitBurst=30",
@@ -15,13 +15,13 @@ extension ServiceUnit {
             "ExecReload=/bin/kill -HUP $MAINPID",
             "Restart=on-failure",
             "RestartSec=10s",
-            "# What no restart mends: wrong usage (64), rules that are not valid (65), no state folder that can be written",
-            "# to (73), a password that is refused (77), a wrong configuration or a state of a newer version (78).",
+            "# Errors that a restart can't fix: wrong usage (64), invalid rules (65), a state folder that can't be written",
+            "# to (73), a refused password (77), a wrong configuration or the state of a newer version (78).",
             "RestartPreventExitStatus=64 65 73 77 78",
-            "# A bot that gives no sign of life is killed and restarted.",
+            "# A process that gives no sign of life is killed and restarted.",
             "WatchdogSec=3min",
             "TimeoutStartSec=3min",
-            "# More than --shutdown-grace, 30 s. If that is longer, the program asks for the time itself.",
+            "# Longer than --shutdown-grace (30 s). If that is set to more, the program requests the time itself.",
             "TimeoutStopSec=45s",
             killing, outOfMemory,
         ]
@@ -46,7 +46,7 @@ extension ServiceUnit {
             "changebot-fix", "service",
             [
                 "applies rules to every document, once.",
-                "Look first what it would do: changebot fix --dry-run --config FILE",
+                "To preview what it would do: changebot fix --dry-run --config FILE",
             ],
             start: "changebot-fix", settings,
             [
@@ -60,7 +60,7 @@ extension ServiceUnit {
         let service = [
             "[Service]",
             "Type=oneshot",
-            "# Older backups are removed, once today's has been verified.",
+            "# Older backups are removed once today's has been verified.",
             "Environment=BACKUP_DAYS=30",
             "Environment=BACKUP_FOLDER=\(settings.isForUser ? "%h/.local/share" : "%S")/changebot-backup",
             "ExecStart=/bin/sh -euc '\(script)' backup %i \(settings.program) \(settings.config.unitWord)",
@@ -80,7 +80,8 @@ extension ServiceUnit {
             ])
     }
 
-    /// For a shell that gets the instance, the program and the configuration file. systemd replaces `$$` and `%%`.
+    /// A shell script; its arguments are the instance, the program and the configuration file. systemd replaces `$$`
+    /// and `%%`.
     private static let script = [
         #"mkdir -p -m 0700 "$$BACKUP_FOLDER""#,
         #"file="$$BACKUP_FOLDER/$$1-$$(date +%%F).ndjson.gz""#,
@@ -90,12 +91,12 @@ extension ServiceUnit {
     ].joined(separator: "; ")
 
     private static let killing = """
-        # The helpers that run jq programs must not end before the work under way is finished.
+        # The helper processes that run jq programs must not end before the work under way is finished.
         KillMode=mixed
         """
 
     private static let outOfMemory = """
-        # A jq program that takes all memory costs one document, and not the service.
+        # A jq program that uses up all memory fails one document, not the whole service.
         OOMPolicy=continue
         # MemoryMax=512M
         """

@@ -1,10 +1,10 @@
-/// A unit of systemd, as `changebot service print` writes it.
+/// A systemd unit, as `changebot service print` writes it.
 ///
-/// For Debian 12 (systemd 252): nothing of a later version is used.
+/// Uses nothing newer than systemd 252 (Debian 12).
 ///
 /// - Note: Source: systemd.unit(5), systemd.service(5), systemd.timer(5).
 struct ServiceUnit {
-    /// What a unit is for.
+    /// The purpose of a unit.
     enum Kind: String, CaseIterable {
         case run, fix, backup
     }
@@ -12,14 +12,14 @@ struct ServiceUnit {
     struct Settings {
         /// The program's absolute path.
         let binary: String
-        /// For the service manager of one user, which has no privileges.
+        /// Whether the unit is for a user's service manager, which has no privileges.
         let isForUser: Bool
         /// The configuration file; may contain specifiers.
         let config: String
-        /// What the units of the system must not hide. Those of a user hide nothing.
+        /// The folders that system units must not hide. User units hide nothing.
         let folders: ServiceFolders
 
-        /// - Parameter config: Nil: one for each instance, in the usual folder.
+        /// - Parameter config: The configuration file. Nil: one per instance, in the usual folder.
         init(binary: String, isForUser: Bool, config: String? = nil) {
             self.binary = binary
             self.isForUser = isForUser
@@ -32,7 +32,7 @@ struct ServiceUnit {
             binary.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%").unitWord
         }
 
-        /// The path of a file beside the configuration file: `/etc/changebot/%i.env`.
+        /// The path of a file next to the configuration file: `/etc/changebot/%i.env`.
         func path(_ suffix: String) -> String {
             (config.hasSuffix(".yaml") ? String(config.dropLast(".yaml".count)) : config) + suffix
         }
@@ -52,8 +52,8 @@ struct ServiceUnit {
     }
 
     /// - Parameters:
-    ///   - name: Without `@.service`.
-    ///   - purpose: Lines of a comment.
+    ///   - name: The name without `@.service`.
+    ///   - purpose: The first lines of the unit's comment.
     ///   - start: The unit to enable.
     init(
         _ name: String, _ suffix: String, _ purpose: [String], start: String, _ settings: Settings,
@@ -68,7 +68,7 @@ struct ServiceUnit {
         text = ([lines] + sections).map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
     }
 
-    /// The commands that install the units. `.package/make-files` leaves out those that the package does itself.
+    /// The commands that install the units. `.package/make-files` leaves out the steps that the package does itself.
     private static func installation(_ start: String, _ settings: Settings) -> [String] {
         let unit = start + "@todo." + (start == "changebot" ? "service" : "timer")
         guard !settings.isForUser else {
@@ -77,7 +77,7 @@ struct ServiceUnit {
                 "  changebot service print --user --directory ~/.config/systemd/user",
                 "  systemctl --user daemon-reload",
                 "  systemctl --user enable --now \(unit)",
-                "  loginctl enable-linger    # it runs while you are not logged in, too",
+                "  loginctl enable-linger    # keep it running while you are logged out",
             ] + changes(start, "systemctl --user edit")
         }
         return [
@@ -89,7 +89,7 @@ struct ServiceUnit {
         ] + changes(start, "systemctl edit")
     }
 
-    /// The commands that change settings. A timer has the time, and its service everything else.
+    /// The commands that change settings. The timer unit has the time; the service unit has everything else.
     private static func changes(_ start: String, _ edit: String) -> [String] {
         let service = "\(edit) \(start)@todo.service"
         guard start != "changebot" else { return ["To change a setting: \(service)"] }
@@ -117,7 +117,7 @@ struct ServiceUnit {
                     "[Timer]",
                     "OnCalendar=*-*-* \(time)",
                     "RandomizedDelaySec=10min",
-                    "# If the machine was off at that time: soon after its start.",
+                    "# If the machine was off at that time, run soon after it starts.",
                     "Persistent=yes",
                 ],
                 install("timers.target"),
@@ -126,9 +126,9 @@ struct ServiceUnit {
 }
 
 extension String {
-    /// As one word of a command line in a unit.
+    /// The text quoted as one word of a command line in a unit. Specifiers stay.
     ///
-    /// - Note: Source: systemd.service(5), "Command lines"; systemd.syntax(7), "Quoting". Specifiers stay.
+    /// - Note: Source: systemd.service(5), "Command lines"; systemd.syntax(7), "Quoting".
     var unitWord: String {
         let text = split(separator: "$", omittingEmptySubsequences: false).joined(separator: "$$")
         let isPlain =
@@ -142,7 +142,7 @@ extension String {
         return quoted + "\""
     }
 
-    /// With the name of an instance for `%i`.
+    /// The text with `%i` replaced by the name of an instance.
     fileprivate func instance(_ name: String) -> String {
         var text = self
         while let place = text.firstRange(of: "%i") { text.replaceSubrange(place, with: name) }

@@ -2,13 +2,13 @@ internal import DocumentFlow
 internal import Logging
 internal import Monitoring
 
-/// Feeds the watchdog of systemd as long as the bots of the process are alive.
+/// Feeds systemd's watchdog as long as all bots of the process are alive.
 ///
-/// It wakes at half of the interval, asks each bot where it stands, and looks at what the bot's own tasks have reported:
-/// see `Pulse`. A bot that hangs, one that can't answer, and threads that are all blocked end the feeding; systemd then
-/// kills the process and restarts it. Each bot continues where its checkpoint is.
+/// It wakes up at half of the watchdog interval, asks each bot for its status, and checks what the bot's own tasks have
+/// reported: see `Pulse`. If a bot hangs or does not answer, or if all threads are blocked, it stops feeding. systemd
+/// then kills and restarts the process, and each bot continues at its checkpoint.
 enum Watchdog {
-    /// Feeds while `body` runs, if systemd waits for it.
+    /// Feeds the watchdog while `body` runs, if the unit has one.
     ///
     /// - Throws: What `body` throws.
     static func whileFeeding(
@@ -41,12 +41,12 @@ enum Watchdog {
                 isSilent = false
                 notifier.feedWatchdog()
             }
-            // One that gives a sign again is fed for before systemd has waited too long.
+            // Check more often while a bot is silent: if it recovers, the watchdog is fed in time.
             try await Task.sleep(for: isSilent ? min(span, longestPauseOfSilent) : span)
         }
     }
 
-    /// Which bot hangs, and why that seems so; nil if none does.
+    /// Which bot seems to hang, and why; nil if none does.
     private static func silence(_ process: MonitoredProcess) async -> Logger.Metadata? {
         for bot in process.bots {
             if let reason = await bot.silence() { return ["bot": "\(bot.name)", LogKey.reason: "\(reason)"] }

@@ -92,7 +92,8 @@ import Testing
             let gateway = "http://127.0.0.1:\(try FreePort.find())/todo"
             let service = try Service(bed, gateway: gateway, watchdog: 100_000)
             try await service.wait(for: "READY=1")
-            #expect(service.messages.contains { $0.contains("STATUS=gateway away since 2") }, "\(service.messages)")
+            #expect(
+                service.messages.contains { $0.contains("STATUS=gateway unavailable since 2") }, "\(service.messages)")
             for _ in 1...10 { try await service.wait(for: "WATCHDOG=1") }
             #expect(await service.process.stop() == 0)
         }

@@ -113,7 +113,7 @@ import Testing
         _ = outage.note(GatewayError(.cannotConnect, "refused"), stopsAll: true, now: now - .milliseconds(90_700))
         let bot = bot(.following) { $0.outage = outage.status }
         let first = status.text([bot], now: now, seconds: 1_000_000)
-        #expect(first == "gateway away since 1970-01-12T13:45:10Z: refused")
+        #expect(first == "gateway unavailable since 1970-01-12T13:45:10Z: refused")
         // Not computed again: the clock's fractions would make it jump.
         #expect(status.text([bot], now: now + .milliseconds(400), seconds: 1_000_000) == first)
     }
