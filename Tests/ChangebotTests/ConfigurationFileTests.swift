@@ -41,10 +41,10 @@ import Testing
             ("version: 1\nbots: []\n", 2, 7, "'bots' must be a list of bots"),
             ("version: 1\nbots: [a]\n", 2, 8, "a bot must be an object, not text"),
             ("version: 1\nbots:\n  - gateway: x\n", 3, 5, "the bot has no 'name'; write one"),
-            ("version: 1\nname: a\nbots:\n  - name: b\n", 2, 7, "each bot has 'name' of its own"),
-            ("version: 1\nsummary: a\nbots:\n  - name: b\n", 2, 10, "each bot has 'summary' of its own"),
-            ("version: 1\nbots:\n  - name: a\n    state: s\n", 4, 5, "'state' holds for the whole process"),
-            ("version: 1\nbots:\n  - name: a\n  - name: a\n", 4, 11, "another bot is named 'a' (line 3)"),
+            ("version: 1\nname: a\nbots:\n  - name: b\n", 2, 7, "each bot has its own 'name'"),
+            ("version: 1\nsummary: a\nbots:\n  - name: b\n", 2, 10, "each bot has its own 'summary'"),
+            ("version: 1\nbots:\n  - name: a\n    state: s\n", 4, 5, "'state' applies to the whole process"),
+            ("version: 1\nbots:\n  - name: a\n  - name: a\n", 4, 11, "another bot is also named 'a' (line 3)"),
             ("version: 1\nversion: 1\n", 1, 1, "the key 'version' is there twice"),
             ("- a\n", 1, 1, "must be an object"), ("", 1, 1, "the file is empty"),
             ("version: 1\nbots: [\n", 3, 1, "not YAML"),
@@ -214,7 +214,7 @@ import Testing
         arguments: [
             (
                 ["user": "amy"], [:], 78,
-                ":2:7: 'user' is set, but no password: set CHANGEBOT_PASSWORD or 'password_file' too"
+                ":2:7: 'user' is set, but no password is: set CHANGEBOT_PASSWORD or 'password_file' too"
             ),
             (["password_file": "p"], [:], 78, "a password is set, but no user: set 'user' too"),
             (

@@ -26,8 +26,8 @@ import Testing
             (["fix", "--dry-run"], 66, false, "there is no file"),
             (["dead-letters", "retry"], 66, false, "there is no state"),
             (["run", "--once"], 0, true, "made a database file"), (["import"], 0, true, "made a database file"),
-            (["run", "--once", "--dry-run"], 0, false, "without --dry-run it is made"),
-            (["import", "--dry-run"], 0, false, "without --dry-run it is made"),
+            (["run", "--once", "--dry-run"], 0, false, "without --dry-run, it is created"),
+            (["import", "--dry-run"], 0, false, "without --dry-run, it is created"),
         ] as [([String], Int32, Bool, String)])
     func missingEmbeddedFile(command: [String], code: Int32, isMade: Bool, part: String) async throws {
         try await Program.withDirectory { folder in

@@ -95,13 +95,13 @@ import Testing
             #expect(byOption.code == 64)
             #expect(
                 byOption.errors.contains(
-                    "--role is for members that share a PostgreSQL: add --engine postgres://…, or leave it out"),
+                    "--role requires an engine: add --engine postgres://…, or remove it"),
                 "\(byOption.errors)")
             let file = folder + "/changebot.yaml"
             try Data("version: 1\nrole: \(role)\n".utf8).write(to: URL(fileURLWithPath: file))
             let byFile = try await Program.run(run + ["--config", file])
             #expect(byFile.code == 78)
-            #expect(byFile.errors.contains("'role' is for members that share a PostgreSQL"), "\(byFile.errors)")
+            #expect(byFile.errors.contains("'role' requires an engine"), "\(byFile.errors)")
         }
     }
 
@@ -195,7 +195,7 @@ import Testing
         let engine = ["--engine", "postgres://127.0.0.1:9/none"]
         let flag = try await Program.run(command + engine + ["--partitions", "8"])
         #expect(flag.code == 64)
-        #expect(flag.errors.contains("--partitions is for members that share the work: add --role auto"))
+        #expect(flag.errors.contains("--partitions only applies to members that share the work: add --role auto"))
         let file = NSTemporaryDirectory() + "partitions-\(UUID().uuidString).yaml"
         try """
         version: 1
@@ -207,6 +207,6 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: file) }
         let written = try await Program.run(["run", "--config", file])
         #expect(written.code == 78)
-        #expect(written.errors.contains("'partitions' is for members that share the work"))
+        #expect(written.errors.contains("'partitions' only applies to members that share the work"))
     }
 }

@@ -183,7 +183,7 @@ import Testing
             ([], 1, "rejected=1"), (["--policy", "merge"], 0, "changed=1"),
             (["--policy", "set-aside"], 1, "rejected=1"),
             (["--policy", "x"], 64, "there is no policy 'x'"),
-            (["--policy", "merge", "--mode", "upsert"], 64, "--policy is for --mode insert and restore"),
+            (["--policy", "merge", "--mode", "upsert"], 64, "--policy only applies to --mode insert and restore"),
         ] as [([String], Int32, String)])
     func policyDecidesBetweenTwoDocuments(options: [String], code: Int32, words: String) async throws {
         try await withTestBed { bed in

@@ -32,7 +32,7 @@ import Testing
         #expect(result.code == 0)
         #expect(
             result.errors.contains(
-                "r.yaml:7:9: warning: rule 'delete-tasks': there is no index on type, taskList.id, n, so each change reads all 1,200 documents; make it with rules check --make-indexes, or post \(Self.index)} to http://"
+                "r.yaml:7:9: warning: rule 'delete-tasks': there is no index on type, taskList.id, n, so each change reads all 1,200 documents; create it with rules check --make-indexes, or POST \(Self.index)} to http://"
             ))
         #expect(result.output.contains("1 rule, no tests: valid, 1 warning"))
         #expect(made.withLock { $0 } == [])

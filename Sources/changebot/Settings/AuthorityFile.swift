@@ -1,8 +1,8 @@
 internal import Encodings
 internal import FoundationEssentials
 
-/// The file of `--ca-file`. It is checked before the first request, because the error of the TLS library comes late and
-/// says little.
+/// The file of `--ca-file`. It is checked before the first request, because the TLS library's error comes late and says
+/// little.
 enum AuthorityFile {
     /// - Returns: The path, if certificates can be read there.
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it has no certificate.
@@ -15,7 +15,7 @@ enum AuthorityFile {
         guard !pem.holdsCertificate else { return path }
         let remedy =
             pem.looksLikeDER
-            ? "it looks like DER; 'openssl x509 -inform der -in FILE -out FILE.pem' makes PEM of it"
+            ? "it looks like DER; convert it to PEM with 'openssl x509 -inform der -in FILE -out FILE.pem'"
             : "it must be a PEM file, with lines '-----BEGIN CERTIFICATE-----'"
         throw CommandError(.badConfiguration, "--ca-file: there is no certificate in \(path): \(remedy)")
     }

@@ -7,14 +7,14 @@ struct ColorOption: ParsableArguments {
     @Option(help: Self.help)
     var color: TerminalStyle.Choice?
 
-    /// - Throws: ``CommandError`` with 64 if the environment has no such value.
+    /// - Throws: ``CommandError`` with 64 if the variable has an invalid value.
     func style(
         _ environment: Environment, of stream: TerminalStyle.Stream
     ) throws(CommandError) -> TerminalStyle {
         try Self.style(color, environment, of: stream)
     }
 
-    /// - Parameter flag: The value on the command line, which wins over the environment.
+    /// - Parameter flag: The value on the command line, which overrides the environment.
     static func style(
         _ flag: TerminalStyle.Choice?, _ environment: Environment, of stream: TerminalStyle.Stream
     ) throws(CommandError) -> TerminalStyle {

@@ -17,14 +17,14 @@ struct CommonJobOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of those that the command is about.",
+            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents that the command processes.",
             valueName: "n|n%"), transform: ErrorLimit.parse)
     var maxErrors: ErrorLimit?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long a run that is asked to stop may take to finish the work in progress. Default: 30s.",
+            "How long a run may take to finish its work in progress when it is asked to stop. Default: 30s.",
             valueName: "duration"), transform: TimeSpan.parse)
     var shutdownGrace: TimeSpan?
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The options that choose a configuration file and a bot in it.
+/// The options that select a configuration file and a bot in it.
 struct ConfigOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -23,9 +23,9 @@ struct ConfigOptions: ParsableArguments {
         return try .read(path)
     }
 
-    /// The bots of the file that are meant: all, or the one that is named.
+    /// The selected bots of the file: all of them, or the one that `--bot` names.
     ///
-    /// - Throws: ``CommandError`` with 64 if there is no bot of that name.
+    /// - Throws: ``CommandError`` with 64 if there is no bot with that name.
     func bots(
         of file: ConfigurationFile, _ environment: Environment = Environment()
     ) throws(CommandError) -> [ConfigurationFile.Bot] {
@@ -36,9 +36,9 @@ struct ConfigOptions: ParsableArguments {
         throw CommandError(.usage, "\(file.path) has no bot '\(name.visible)'; bots there: \(names)")
     }
 
-    /// The settings for a command that works for one bot, and is not `run`.
+    /// The settings for a command other than `run` that needs exactly one bot.
     ///
-    /// - Throws: ``CommandError`` with 64 if the file has several bots and none is named.
+    /// - Throws: ``CommandError`` with 64 if the file has several bots and none is selected.
     func environment() throws(CommandError) -> Environment {
         let environments = try environments()
         guard environments.count == 1 else {
@@ -48,7 +48,7 @@ struct ConfigOptions: ParsableArguments {
         return environments[0]
     }
 
-    /// The same for each bot that is meant.
+    /// The settings of each selected bot, for a command other than `run`.
     func environments() throws(CommandError) -> [Environment] {
         let environment = Environment()
         guard let file = try file(environment) else { return [environment] }

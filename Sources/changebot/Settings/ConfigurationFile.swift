@@ -12,9 +12,9 @@ internal import Rules
 ///     rules: rules/attach-images.yaml
 /// ```
 struct ConfigurationFile: Sendable {
-    /// One value, and where it is.
+    /// A value and its position in the file.
     struct Setting: Sendable {
-        /// Several only for a list.
+        /// The value, or all values of a list.
         let texts: [String]
         let position: SourcePosition
     }
@@ -22,19 +22,19 @@ struct ConfigurationFile: Sendable {
     struct Bot: Sendable {
         let name: String
         let position: SourcePosition
-        /// By the names of keys; those that hold for all bots included.
+        /// By the names of keys, including the settings for all bots.
         let settings: [String: Setting]
     }
 
     let path: String
-    /// Those that stand outside `bots`, by the names of keys.
+    /// The settings outside `bots`, by the names of keys.
     let common: [String: Setting]
-    /// At least one, with different names.
+    /// At least one bot; their names differ.
     let bots: [Bot]
 
-    /// Reads and checks a file; the values are checked by who uses them. Blocks.
+    /// Reads and checks a file. Values are checked where they are used. Blocks.
     ///
-    /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 with all places where something is wrong.
+    /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 with all errors and their places.
     static func read(_ path: String) throws(CommandError) -> ConfigurationFile {
         let (file, errors) = try examine(path)
         guard let file, errors.isEmpty else { throw CommandError(.badConfiguration, listing: errors) }
@@ -43,7 +43,7 @@ struct ConfigurationFile: Sendable {
 
     /// Reads a file as far as it is valid. Blocks.
     ///
-    /// - Returns: Nil if nothing can be read, and all places where something is wrong.
+    /// - Returns: The valid part of the file, nil if there is none; and all errors with their places.
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it is not YAML or JSON.
     static func examine(_ path: String) throws(CommandError) -> (file: ConfigurationFile?, errors: [String]) {
         let root: SourceNode
@@ -60,12 +60,12 @@ struct ConfigurationFile: Sendable {
         return (file, reading.errors.map(\.description))
     }
 
-    /// Those of the whole process, by the names of keys.
+    /// The settings of the whole process, by the names of keys.
     var processSettings: [String: Setting] { common.filter { Self.isOfProcess($0.key) } }
 
     private static func isOfProcess(_ key: String) -> Bool { SettingKey.named(key)?.scope == .process }
 
-    /// The same with other settings of the whole process: they can't change while it runs.
+    /// The file with other settings for the whole process, which can't change while it runs.
     func with(processSettings: [String: Setting]) -> ConfigurationFile {
         func replaced(_ settings: [String: Setting]) -> [String: Setting] {
             settings.filter { !Self.isOfProcess($0.key) }.merging(processSettings) { _, former in former }
@@ -75,7 +75,7 @@ struct ConfigurationFile: Sendable {
             bots: bots.map { Bot(name: $0.name, position: $0.position, settings: replaced($0.settings)) })
     }
 
-    /// The keys of the whole process whose values differ from these, in order.
+    /// The process-wide keys whose values differ from these, in order.
     func processKeys(otherThan former: [String: Setting]) -> [String] {
         SettingKey.all.map(\.name).filter {
             Self.isOfProcess($0) && common[$0]?.texts != former[$0]?.texts
@@ -86,7 +86,7 @@ struct ConfigurationFile: Sendable {
     func place(_ position: SourcePosition) -> String { "\(path):\(position.line):\(position.column)" }
 }
 
-/// Checks what a configuration file may contain, and collects what is wrong.
+/// Reads the content of a configuration file and collects all errors.
 private struct ConfigurationReading {
     let path: String
     var errors: [RuleFileError] = []
@@ -100,7 +100,7 @@ private struct ConfigurationReading {
         errors.append(RuleFileError(path: path, position: position, message: message))
     }
 
-    /// Nil, with an error, if it is not an object.
+    /// Returns nil and reports an error if `root` is not an object.
     mutating func file(_ root: SourceNode) -> ConfigurationFile? {
         guard case .object(let members) = root.content else {
             report(
@@ -120,7 +120,7 @@ private struct ConfigurationReading {
         }
         for name in ["name", "summary"] {
             guard let setting = common[name] else { continue }
-            report(setting.position, "each bot has '\(name)' of its own; move it to a bot of 'bots'")
+            report(setting.position, "each bot has its own '\(name)'; move it to a bot in 'bots'")
         }
         let bots = bots(list.value, common)
         return bots.isEmpty ? nil : ConfigurationFile(path: path, common: common, bots: bots)
@@ -167,8 +167,8 @@ private struct ConfigurationReading {
             if let other = bots.first(where: { $0.name == text }) {
                 report(
                     name.position,
-                    "another bot is named '\(text)' (line \(other.position.line)), and would have the same checkpoint; "
-                        + "rename one")
+                    "another bot is also named '\(text)' (line \(other.position.line)), so both would use the same "
+                        + "checkpoint; rename one")
             }
             bots.append(
                 ConfigurationFile.Bot(
@@ -198,7 +198,7 @@ private struct ConfigurationReading {
                 + "or '\(name)_credential' with the name of a systemd credential"
         }
         if SettingKey.named(name) != nil {
-            return "'\(name)' holds for the whole process, not for one bot; write it outside 'bots'"
+            return "'\(name)' applies to the whole process, not to one bot; write it outside 'bots'"
         }
         if SettingKey.name(of: name) != name, known.contains(SettingKey.name(of: name)) {
             return "'\(name.visible)' is not known to this version; write '\(SettingKey.name(of: name))'"
@@ -207,7 +207,7 @@ private struct ConfigurationReading {
         return "'\(name.visible)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
     }
 
-    /// Nil, with an error, if the value is not of the key's kind.
+    /// Returns nil and reports an error if the value is not of the key's kind.
     private mutating func texts(_ node: SourceNode, _ key: SettingKey) -> [String]? {
         switch (node.content, key.kind) {
         case (.bool(let value), .flag): return [value ? "true" : "false"]
@@ -230,7 +230,7 @@ private struct ConfigurationReading {
         return nil
     }
 
-    /// Paths are relative to the file's folder.
+    /// Resolves paths, which are relative to the file's folder.
     private func resolved(_ text: String, _ key: SettingKey) -> String {
         switch key.kind {
         case .path, .paths: return joined(text)

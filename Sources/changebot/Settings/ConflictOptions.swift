@@ -5,7 +5,7 @@ internal import Rules
 struct ConflictOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How conflicts are resolved, of all documents or, as TYPE=POLICY, of one type. Can be repeated.",
+            "How to resolve conflicts: POLICY for all documents, TYPE=POLICY for one type. Can be repeated.",
             valueName: "policy"))
     var policy: [String] = []
 
@@ -15,7 +15,7 @@ struct ConflictOptions: ParsableArguments {
             valueName: "member"))
     var dateMember: String?
 
-    /// The policies and their member with the date, as texts; empty without policies.
+    /// The policies and their date member as text; empty without policies.
     func identity(_ environment: Environment) -> [String] {
         texts(environment).map { [date(environment)] + $0 } ?? []
     }
@@ -32,7 +32,7 @@ struct ConflictOptions: ParsableArguments {
     func policies(_ environment: Environment) throws(CommandError) -> ConflictPolicies? {
         guard let texts = texts(environment) else { return nil }
         guard !date(environment).isEmpty else {
-            throw CommandError(.usage, "--date-member is empty; write the name of a member, or leave it out")
+            throw CommandError(.usage, "--date-member is empty; write the name of a member, or remove it")
         }
         do throws(ConflictPolicyError) {
             return try ConflictPolicies(texts, dateMember: date(environment))

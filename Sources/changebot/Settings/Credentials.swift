@@ -3,9 +3,9 @@ internal import GatewayClient
 internal import Glibc
 
 /// Credentials from the environment or the configuration file. There are no options for them, because every user of the
-/// machine can see argv; and no secret stands in the configuration file itself.
+/// machine can see argv. Secrets are never written in the configuration file itself.
 struct Credentials {
-    /// What to do if there are none.
+    /// What to do if credentials are missing.
     static func advice(_ environment: Environment) -> String {
         guard let file = environment.configurationPath, !environment.isOfOneSide else {
             let names = ["user", "password", "token"].map(environment.naming)
@@ -16,12 +16,12 @@ struct Credentials {
 
     private static let passwords = ["password", "password-file", "password-credential"]
     private static let tokens = ["token", "token-file", "token-credential"]
-    /// All options that give credentials.
+    /// All settings that provide credentials.
     static let options = ["user"] + passwords + tokens
 
     private let environment: Environment
     private let user: String?
-    /// The option that gives the password or the token; nil without credentials.
+    /// The setting that provides the password or token; nil without credentials.
     private let secret: String?
 
     /// - Throws: ``CommandError`` with 64, or 78 in a file, if settings contradict each other or one is missing.
@@ -45,23 +45,23 @@ struct Credentials {
             let names = names(["user", "password"])
             throw environment.contradiction(
                 ["user"],
-                "\(names[0]) can't contain ':' (RFC 7617): write the user there alone, and the password into \(names[1])"
+                "\(names[0]) can't contain ':' (RFC 7617): write only the user there, and the password in \(names[1])"
             )
         }
         if secret == nil, user != nil {
             let names = names(["user", "password", "password-file"])
             throw environment.contradiction(
                 ["user"],
-                "\(names[0]) is set, but no password: set \(names[1]) or \(names[2]) too, or unset \(names[0])")
+                "\(names[0]) is set, but no password is: set \(names[1]) or \(names[2]) too, or unset \(names[0])")
         }
         if let secret, user == nil, Self.passwords.contains(secret) {
             throw environment.contradiction(
                 [secret],
-                "a password is set, but no user: set \(names(["user"])[0]) too, or unset the password")
+                "a password is set, but no user is: set \(names(["user"])[0]) too, or unset the password")
         }
     }
 
-    /// The setting that gives the password or the token, for messages.
+    /// The name of the setting that provides the password or token, for messages.
     var name: String { secret.map(environment.naming) ?? "" }
 
     /// - Returns: Nil without credentials.
@@ -72,7 +72,7 @@ struct Credentials {
         return user.map { .basic(user: $0, password: text) } ?? .bearer(token: text)
     }
 
-    /// Reads the file with the secret again at each call, because it may have changed. Nil without such a file.
+    /// A function that reads the secret's file again at each call, because it may have changed. Nil without a file.
     func source() throws(CommandError) -> (@Sendable () throws -> GatewayCredentials?)? {
         guard let file = try file else { return nil }
         return { [user] in
@@ -114,7 +114,7 @@ struct SecretFile: Sendable {
     /// The setting that names it, for messages.
     let setting: String
 
-    /// The content of the file without a line end at its end.
+    /// The content of the file without a trailing line break.
     ///
     /// - Throws: ``CommandError`` with 66 if it can't be read, is empty, or is not UTF-8.
     func read() throws(CommandError) -> String {

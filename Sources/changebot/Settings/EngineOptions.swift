@@ -6,7 +6,7 @@ internal import PostgreSQL
 struct EngineOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Keep the state in PostgreSQL instead of the state directory: postgres://HOST[:PORT][,HOST…]/DATABASE. Of several processes with the same --fleet, one runs and the others take over when it fails. Credentials: CHANGEBOT_ENGINE_USER and CHANGEBOT_ENGINE_PASSWORD.",
+            "Keep the state in PostgreSQL instead of the state directory: postgres://HOST[:PORT][,HOST…]/DATABASE. Of several processes with the same --fleet, one is active; if it fails, another takes over. Credentials: CHANGEBOT_ENGINE_USER and CHANGEBOT_ENGINE_PASSWORD.",
             valueName: "url"))
     var engine: String?
 
@@ -15,23 +15,23 @@ struct EngineOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --engine, how long a silent process may still act before another takes over: at least 2s. Default: 5s.",
+            "With --engine, how long a process may be unresponsive before another takes over: at least 2s. Default: 5s.",
             valueName: "duration"), transform: TimeSpan.parse)
     var lease: TimeSpan?
 
     @Flag(help: "With --engine, accept a PostgreSQL that runs with fsync=off.")
     var allowUnsafeEngine = false
 
-    /// Nil without an engine, or if the fleet is called like the bot.
+    /// The value of `--fleet`; nil without an engine, or if it is not given.
     ///
     /// - Throws: ``CommandError`` with 64, or 78 in a file.
     func fleetName(_ environment: Environment) throws(CommandError) -> String? {
         guard let fleet = fleet ?? environment["fleet"] else { return nil }
         guard engine ?? environment["engine"] != nil else {
-            // A variable is set for all commands.
+            // Ignore the variable, which applies to all commands.
             guard self.fleet != nil else { return nil }
             throw CommandError(
-                .usage, "--fleet is the name of a fleet on an engine: add --engine postgres://…, or use --name")
+                .usage, "--fleet requires an engine: add --engine postgres://…, or use --name")
         }
         return try environment.checking("fleet", isFlag: self.fleet != nil) { () throws(CommandError) in
             try StateOptions.checked(fleet, "--fleet")
@@ -50,7 +50,7 @@ struct EngineOptions: ParsableArguments {
         }
         guard fleet.utf8.count <= Engine.longestName else {
             throw CommandError(
-                .usage, "the name of a fleet has at most \(Engine.longestName) bytes: choose a shorter one with --fleet"
+                .usage, "a fleet's name can have at most \(Engine.longestName) bytes: choose a shorter one with --fleet"
             )
         }
         let lease = try environment.value(lease, "lease") { TimeSpan(argument: $0) }?.duration ?? Engine.defaultLease

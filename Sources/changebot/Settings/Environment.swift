@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
-/// Settings from the environment, and below them those of a configuration file. Options of the command line come before
-/// both: the option `--max-errors` is the variable `CHANGEBOT_MAX_ERRORS` and the key `max_errors`.
+/// Settings from the environment, which override those of a configuration file. Command-line options override both. The
+/// option `--max-errors` corresponds to the variable `CHANGEBOT_MAX_ERRORS` and the key `max_errors`.
 struct Environment: Sendable {
     /// Where a setting was found.
     enum Source: Equatable {
@@ -9,12 +9,12 @@ struct Environment: Sendable {
         /// `FILE:LINE:COLUMN`, and the key there.
         case file(place: String, key: String)
 
-        /// The exit code for a value that is not valid.
+        /// The exit code for an invalid value.
         var code: ExitStatus {
             if case .file = self { .badConfiguration } else { .usage }
         }
 
-        /// For messages about it.
+        /// The name of the setting, for messages.
         var description: String {
             switch self {
             case .variable(let name): name
@@ -37,15 +37,17 @@ struct Environment: Sendable {
         let source: ConfigurationFile
         /// By the names of keys.
         let settings: [String: ConfigurationFile.Setting]
-        /// Nil if it has only this one.
+        /// The bot's name; nil if the file has only one bot.
         let bot: String?
     }
 
     init(_ values: [String: String] = ProcessInfo.processInfo.environment) { self.values = values }
 
-    /// With the settings of a bot of a configuration file; nil: only those that stand outside `bots`.
+    /// The environment with the settings of a configuration file.
     ///
-    /// - Parameter isForRun: Whether keys that only `run` has an option for count.
+    /// - Parameters:
+    ///   - bot: The bot whose settings count; nil: only those outside `bots`.
+    ///   - isForRun: Whether to include the keys that only `run` uses.
     func with(_ file: ConfigurationFile, bot: ConfigurationFile.Bot?, isForRun: Bool = true) -> Environment {
         var environment = self
         let settings = (bot?.settings ?? file.common).filter { name, _ in
@@ -56,11 +58,11 @@ struct Environment: Sendable {
         return environment
     }
 
-    /// Whether these are the settings for one gateway of two.
+    /// Whether these are the settings for one of two gateways.
     var isOfOneSide: Bool { side != nil }
 
-    /// The settings for one gateway of two: `CHANGEBOT_SOURCE_USER` is the user at the source. Credentials come only from
-    /// such variables, so that none is sent to the other gateway.
+    /// The settings for one of two gateways: `CHANGEBOT_SOURCE_USER` is the user at the source. Credentials come only
+    /// from such variables, so they are never sent to the other gateway.
     func of(_ side: Side) -> Environment {
         var environment = self
         environment.side = side
@@ -70,12 +72,12 @@ struct Environment: Sendable {
     /// The configuration file; nil if there is none.
     var configurationPath: String? { file?.source.path }
 
-    /// The bot of the configuration file; nil if that has only one.
+    /// The bot's name in the configuration file; nil if the file has only one bot.
     var configuredBot: String? { file?.bot }
 
     // MARK: - Looking up
 
-    /// The value for an option; nil if it is set nowhere, or its variable is empty.
+    /// The value for an option; nil if it is not set, or its variable is empty.
     subscript(option: String) -> String? { find(option)?.texts.joined(separator: ",") }
 
     /// Where the value for an option comes from; nil if there is none.
@@ -111,7 +113,7 @@ struct Environment: Sendable {
     /// The variable with exactly this name; nil if it is unset or empty.
     func variable(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Settings that belong together, as a view: if any of them is a variable, those of the file don't count.
+    /// A view of settings that belong together: if any of them is set by a variable, the file is ignored.
     func together(_ options: [String]) -> Environment {
         var environment = self
         if options.contains(where: { variable(variableName(of: $0)) != nil }) { environment.file = nil }
@@ -120,7 +122,7 @@ struct Environment: Sendable {
 
     // MARK: - Parsing
 
-    /// The value of an option from the command line, else from the environment or the file.
+    /// The value of an option from the command line, otherwise from the environment or the file.
     ///
     /// - Throws: ``CommandError`` with 64 that names the variable, or 78 that names the place, if `parse` does not
     ///   accept the value.
@@ -142,11 +144,11 @@ struct Environment: Sendable {
         return value
     }
 
-    /// The values of an option that can be repeated: those of the command line, else those from the environment or the
-    /// file; nil if there are none.
+    /// The values of a repeatable option from the command line, otherwise from the environment or the file; nil if
+    /// there are none.
     func values(_ flags: [String], _ option: String) -> [String]? { flags.isEmpty ? find(option)?.texts : flags }
 
-    /// As ``value(_:_:parse:)``, for an option that is parsed here and not by the argument parser.
+    /// Like ``value(_:_:parse:)``, for an option that the argument parser does not parse.
     func parsed<Value>(
         _ flag: String?, _ option: String, parse: (String) -> Value?
     ) throws(CommandError) -> Value? {
@@ -157,8 +159,8 @@ struct Environment: Sendable {
         return value
     }
 
-    /// Calls `body`, which checks the value of an option. If the value comes from the file, an error names its place
-    /// there, and has the code 78.
+    /// Calls `body`, which checks the value of an option. If the value comes from the file, errors name its place there
+    /// and have the code 78.
     func checking<Value>(
         _ option: String, isFlag: Bool, _ body: () throws(CommandError) -> Value
     ) throws(CommandError) -> Value {
@@ -173,7 +175,7 @@ struct Environment: Sendable {
         }
     }
 
-    /// An error about options that don't go together. It names the place of the first one that is in the file.
+    /// An error about contradicting options. It names the place of the first one that is in the file.
     func contradiction(_ options: [String], _ message: String) -> CommandError {
         for option in options {
             guard case .file(let place, _)? = source(of: option) else { continue }
@@ -182,8 +184,8 @@ struct Environment: Sendable {
         return CommandError(.usage, message)
     }
 
-    /// What a message calls an option: its key if the settings of a file are in force and no variable is set, else its
-    /// variable.
+    /// The name of an option in messages: its key if there is a configuration file and the variable is not set,
+    /// otherwise its variable.
     func naming(_ option: String) -> String {
         let name = variableName(of: option)
         let key = SettingKey.name(of: option)
@@ -191,7 +193,7 @@ struct Environment: Sendable {
         return "'\(key)'"
     }
 
-    /// What a message says about the expected value of this type.
+    /// The advice on valid values of this type, for messages.
     private static func advice<Value>(_: Value.Type) -> String {
         if let type = Value.self as? any OptionValue.Type { return "write \(type.expected)" }
         if Value.self == Bool.self { return "write true or false" }
@@ -206,7 +208,7 @@ struct Environment: Sendable {
             ? names.joined() : names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
     }
 
-    /// Whether a switch is on. Its variable may be `1`, `true`, `yes` or `on`, in any case.
+    /// Whether a flag is set. Its variable may be `1`, `true`, `yes` or `on`, ignoring case.
     func isOn(_ flag: Bool, _ option: String) throws(CommandError) -> Bool {
         if flag { return true }
         let value = try value(nil, option) { text -> Bool? in

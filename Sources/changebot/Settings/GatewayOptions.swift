@@ -3,10 +3,9 @@ internal import FoundationEssentials
 internal import GatewayClient
 internal import Transfer
 
-/// The gateway: an option of every command that talks to one, beside ``AccessOptions``.
+/// The gateway. Every command that talks to a gateway has this option and ``AccessOptions``.
 ///
-/// No group of options contains another: a debug build of the parser checks each level of groups four times as often
-/// as the one above it.
+/// Option groups are not nested: a debug build of the parser checks each level four times as often as the level above.
 struct GatewayOptions: ParsableArguments {
     @Option(
         name: [.customShort("g"), .customLong("gateway")],
@@ -31,11 +30,11 @@ struct AccessOptions: ParsableArguments {
     var insecure = false
 
     @Flag(
-        help: "Keep the expiry (_exp) of documents that are written, and export it: one more request per document.")
+        help: "Keep the expiry (_exp) of documents when writing them, and export it. Costs one request per document.")
     var keepExpiry = false
 
     @Option(
-        help: ArgumentHelp("sync-gateway or couchdb, if the server does not say which it is.", valueName: "name"),
+        help: ArgumentHelp("sync-gateway or couchdb, if the server does not identify itself.", valueName: "name"),
         completion: .list(GatewayDialect.allCases.map(\.rawValue)))
     var dialect: String?
 }
@@ -46,7 +45,7 @@ enum AuthenticationForm: String, CaseIterable, ExpressibleByArgument {
     static let `default` = AuthenticationForm.basic
 }
 
-/// The gateway that a command talks to: a remote one, or one inside this process.
+/// The gateway that a command talks to: a remote one, or one that runs inside this process.
 enum GatewayChoice: Equatable {
     case remote(GatewayURL)
     /// Nil: in memory.
@@ -68,9 +67,9 @@ enum GatewayChoice: Equatable {
         }
     }
 
-    /// What tells this gateway from others in the name of a replication.
+    /// Identifies this gateway in the id of a replication.
     ///
-    /// - Parameter user: Who logs in; nil for an anonymous user or a token.
+    /// - Parameter user: The user's name; nil for an anonymous user or a token.
     func identity(user: String?) -> ReplicationID.End {
         switch self {
         case .remote(let url): ReplicationID.End(address: url.description, user: user)
@@ -78,7 +77,7 @@ enum GatewayChoice: Equatable {
         }
     }
 
-    /// Checks that an embedded gateway has a file. For commands that only read.
+    /// Checks that the file of an embedded gateway exists. For commands that only read.
     ///
     /// - Throws: ``CommandError`` with 66 if the file is missing.
     func requireFile() throws(CommandError) {
@@ -96,7 +95,7 @@ extension GatewayOptions {
             {
                 throw CommandError(
                     .usage,
-                    "a secret does not belong in this file: take the user out of the URL, and write 'user' and 'password_file'"
+                    "a secret does not belong in this file: remove the user from the URL, and add 'user' and 'password_file'"
                 )
             }
             return choice
@@ -105,7 +104,7 @@ extension GatewayOptions {
 }
 
 extension AccessOptions {
-    /// Whether the expiry of documents is read, so that writing them does not clear it.
+    /// Whether to read the expiry of documents, so that writing them does not clear it.
     func keepsExpiry(_ environment: Environment) throws(CommandError) -> Bool {
         try environment.isOn(keepExpiry, "keep-expiry")
     }

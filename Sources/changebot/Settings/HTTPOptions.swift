@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The options of the status page and its neighbours.
+/// The options of the status page and the other HTTP endpoints.
 struct HTTPOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -8,23 +8,23 @@ struct HTTPOptions: ParsableArguments {
             valueName: "host:port"))
     var http: String?
 
-    @Flag(help: "Let --http listen where other machines can reach it. Everyone who can reach it can read the page.")
+    @Flag(help: "Let --http listen where other machines can reach it. Anyone who can reach it can read the page.")
     var httpAllowRemote = false
 
-    @Flag(help: "Show on the page what changed in documents.")
+    @Flag(help: "Show the changes of documents on the page.")
     var httpShowsDocuments = false
 
     /// Where to serve, and what to show.
     struct Choice {
         let address: ListenAddress
         let showsDocuments: Bool
-        /// Whether other machines may ask.
+        /// Whether other machines can connect.
         let isRemote: Bool
     }
 
     /// Nil without `--http`.
     ///
-    /// - Throws: ``CommandError`` with 64 for an address that is not valid, or is not the loopback without
+    /// - Throws: ``CommandError`` with 64 for an invalid address, or for one other than loopback without
     ///   `--http-allow-remote`.
     func choice(_ environment: Environment) throws(CommandError) -> Choice? {
         guard let text = http ?? environment["http"] else { return nil }
@@ -41,7 +41,7 @@ struct HTTPOptions: ParsableArguments {
             let remedy = isOfFile ? "write http_allow_remote: true" : "add --http-allow-remote"
             throw CommandError(
                 .usage,
-                "--http \(text) can be reached from other machines, and everyone who reaches it can read the page: "
+                "--http \(text) can be reached from other machines, and anyone who can reach it can read the page: "
                     + "\(remedy), or listen on 127.0.0.1")
         }
         return Choice(
@@ -51,7 +51,8 @@ struct HTTPOptions: ParsableArguments {
 }
 
 extension ListenAddress {
-    /// Whether only this machine can reach it. False for a name other than `localhost`, which may mean any address.
+    /// Whether only this machine can reach it. False for names other than `localhost`, which may resolve to any
+    /// address.
     var isLoopback: Bool {
         if host.lowercased() == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

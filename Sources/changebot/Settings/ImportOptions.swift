@@ -4,11 +4,11 @@ internal import Glibc
 internal import Rules
 internal import Transfer
 
-/// The options of `import` that say how documents are read and written, beside ``InputOptions``.
+/// The options of `import` for reading and writing documents, in addition to ``InputOptions``.
 struct ImportOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What to do with a document that exists already: insert rejects it, upsert replaces it with its attachments, merge patches it, delete deletes it. restore adds revisions as they are in the file. Default: insert."
+            "What to do with a document that already exists: insert rejects it, upsert replaces it and its attachments, merge patches it, delete deletes it. restore adds the revisions in the file unchanged. Default: insert."
         ))
     var mode: ImportMode?
 
@@ -37,11 +37,11 @@ struct ImportOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Write rejected documents to this file, unchanged, so that they can be corrected and imported. The reasons go to FILE.reasons.",
+            "Write rejected documents to this file, unchanged, so you can correct and import them. The reasons go to FILE.reasons.",
             valueName: "file"), completion: .file())
     var reject: String?
 
-    @Flag(help: "Import the file even if it differs from the manifest beside it.")
+    @Flag(help: "Import the file even if it differs from its manifest.")
     var ignoreManifest = false
 
     @Flag(help: "Write nothing. Print what would be done, one JSON object per document.")
@@ -56,7 +56,7 @@ struct ImportOptions: ParsableArguments {
     var progressFile: String?
 
     /// - Parameter files: The other files that the command reads and writes.
-    /// - Throws: ``CommandError`` with 64 for wrong options, 73 if a file can't be made.
+    /// - Throws: ``CommandError`` with 64 for wrong options, 73 if a file can't be created.
     func settings(
         for file: String, _ input: InputOptions, _ files: DistinctFiles, _ environment: Environment
     ) throws(CommandError) -> ImportSettings {
@@ -77,7 +77,7 @@ struct ImportOptions: ParsableArguments {
         settings.isResuming = try environment.isOn(resume, "resume")
         settings.policies = try policies(settings.mode, environment)
         if settings.mode == .delete, settings.schema != nil {
-            throw CommandError(.usage, "--schema does nothing with --mode delete; remove it")
+            throw CommandError(.usage, "--schema has no effect with --mode delete; remove it")
         }
         let progressPath = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
         try check(files, of: file, settings, progressPath, environment)
@@ -88,7 +88,7 @@ struct ImportOptions: ParsableArguments {
         return settings
     }
 
-    /// An environment variable is ignored in other modes, because it is set for all commands.
+    /// The policies. In modes that use none, the variable is ignored, because it applies to all commands.
     private func policies(
         _ mode: ImportMode, _ environment: Environment
     ) throws(CommandError) -> ConflictPolicies? {
@@ -96,7 +96,7 @@ struct ImportOptions: ParsableArguments {
         guard conflicts.policy.isEmpty else {
             throw CommandError(
                 .usage,
-                "--policy is for --mode insert and restore: \(mode.rawValue) leaves nothing to decide; remove it")
+                "--policy only applies to --mode insert and restore, not to \(mode.rawValue); remove it")
         }
         return nil
     }
@@ -115,7 +115,7 @@ struct ImportOptions: ParsableArguments {
         _ environment: Environment
     ) throws(CommandError) {
         var files = files
-        // An earlier reject file may be the input: at the end it is replaced by what is rejected again.
+        // The input may be an earlier reject file: at the end, it is replaced by the documents rejected again.
         let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: input) ? nil : $0 }
         files.outputs += [("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" })]
         files.inputs += [("the input", input)]
@@ -148,7 +148,7 @@ struct ImportOptions: ParsableArguments {
         return file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
     }
 
-    /// The progress file; nil if the input can't be read again, or no file can be made beside it.
+    /// The path of the progress file; nil if the input can't be read again, or the file can't be created.
     private func usable(
         _ path: String, for file: String, _ isResuming: Bool
     ) throws(CommandError) -> String? {
@@ -172,8 +172,10 @@ struct ImportOptions: ParsableArguments {
     func mapping(_ environment: Environment, _ slurps: SlurpOptions) async throws -> Mapping? {
         let paths = mapPaths(environment)
         guard !paths.isEmpty else {
-            // `CHANGEBOT_SLURP` is ignored here, because a variable is set for all commands.
-            guard slurps.slurp.isEmpty else { throw CommandError(.usage, "--slurp is for mappings: add --map RULES") }
+            // CHANGEBOT_SLURP is ignored here, because variables apply to all commands.
+            guard slurps.slurp.isEmpty else {
+                throw CommandError(.usage, "--slurp requires a mapping: add --map RULES")
+            }
             return nil
         }
         return try await Mapping.load(paths: paths, slurps: slurps.load(environment))

@@ -17,18 +17,18 @@ struct InputOptions: ParsableArguments {
         try environment.value(format, "format", parse: InputFormat.init(rawValue:))
     }
 
-    /// - Throws: ``CommandError`` with 64 if the delimiter is not valid, or the input is not a table.
+    /// - Throws: ``CommandError`` with 64 if the delimiter is invalid, or the input is not a table.
     func delimiter(for file: String, _ environment: Environment) throws(CommandError) -> CSVDelimiter {
         let isTable = try (format(environment) ?? InputFormat(fileName: file))?.isTable == true
-        // A variable is set for all commands. It is ignored for formats other than tables.
+        // Variables apply to all commands, so this one is ignored for formats other than tables.
         guard let text = delimiter ?? (isTable ? environment["delimiter"] : nil) else { return .comma }
         guard let delimiter = CSVDelimiter(text) else {
             throw CommandError(
                 .usage,
-                "--delimiter '\(text)': write one character that is no letter, digit or quote, such as ';' or tab")
+                "--delimiter '\(text)': write one character other than a letter, digit or quote, such as ';' or tab")
         }
         guard isTable else {
-            throw CommandError(.usage, "--delimiter is for tables: add --format csv, or leave it out")
+            throw CommandError(.usage, "--delimiter only applies to tables: add --format csv, or remove it")
         }
         return delimiter
     }

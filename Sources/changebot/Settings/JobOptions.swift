@@ -3,7 +3,7 @@ internal import Delivery
 internal import GatewayClient
 internal import Rules
 
-/// The options of `run`, `fix` and `dead-letters retry`, beside ``CommonJobOptions``.
+/// The options of `run`, `fix` and `dead-letters retry`, in addition to ``CommonJobOptions``.
 struct JobOptions: ParsableArguments {
     @Option(
         name: .shortAndLong, parsing: .upToNextOption,
@@ -16,7 +16,7 @@ struct JobOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How much memory the documents in progress may take together. Default: 24MiB.", valueName: "size"),
+            "How much memory all documents in progress may use. Default: 24MiB.", valueName: "size"),
         transform: ByteSize.parse)
     var memoryBudget: ByteSize?
 
@@ -34,14 +34,14 @@ struct JobOptions: ParsableArguments {
         return .onConsole(try common.style(environment, of: .standardOutput))
     }
 
-    /// - Throws: ``CommandError`` with 64 for a size that is not valid.
+    /// - Throws: ``CommandError`` with 64 for an invalid size.
     func memoryPool(_ environment: Environment) throws(CommandError) -> MemoryPool {
         let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:))
         return size.map { MemoryPool(bytes: $0.bytes) } ?? Delivery.Settings().capacity.memory
     }
 
-    /// - Parameter memory: What the documents in progress may take.
-    /// - Throws: ``CommandError`` with 64 for a value that is not valid.
+    /// - Parameter memory: The memory that documents in progress may use.
+    /// - Throws: ``CommandError`` with 64 for an invalid value.
     func deliverySettings(
         _ common: CommonJobOptions, _ environment: Environment, memory: MemoryPool, isDaemon: Bool
     ) throws(CommandError) -> Delivery.Settings {

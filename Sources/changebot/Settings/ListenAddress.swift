@@ -3,8 +3,8 @@ struct ListenAddress: Equatable {
     let host: String
     let port: Int
 
-    /// - Parameter option: Which one has the text, for messages.
-    /// - Throws: ``CommandError`` with 64 if the text is none of these.
+    /// - Parameter option: The option's name, for messages.
+    /// - Throws: ``CommandError`` with 64 if the text has none of these forms.
     init(_ text: String, option: String) throws(CommandError) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else {
             throw CommandError(

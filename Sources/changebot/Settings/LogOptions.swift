@@ -3,12 +3,12 @@ internal import Logging
 
 /// The options for logs.
 struct LogOptions: ParsableArguments {
-    @Option(help: "The format of what is written to stderr. Default: text.")
+    @Option(help: "The format of output on stderr. Default: text.")
     var logFormat: StandardErrorLog.Format?
 
     @Option(
         help: ArgumentHelp(
-            "The lowest level that is logged: trace, debug, info, notice, warning, error or critical. Default: info.",
+            "The minimum log level: trace, debug, info, notice, warning, error or critical. Default: info.",
             valueName: "level"),
         completion: .list(Logger.Level.allCases.map(\.rawValue)),
         transform: { text throws(InvalidValue) in
@@ -21,13 +21,13 @@ struct LogOptions: ParsableArguments {
 
     @Flag(
         name: .shortAndLong,
-        help: "Write nothing to stderr except why the command fails, and a daemon's dead letters.")
+        help: "Write nothing to stderr except the reason for a failure, and a daemon's dead letters.")
     var quiet = false
 
     static let defaultLevel = Logger.Level.info
 
-    /// - Parameter isDaemon: Whether the command runs until it is asked to stop, and so logs errors even with
-    ///   `--quiet`. Other commands report at the end why they fail.
+    /// - Parameter isDaemon: Whether the command runs until it is asked to stop. If so, it logs errors even with
+    ///   `--quiet`; other commands report at the end why they fail.
     func logger(
         _ environment: Environment, default: Logger.Level = Self.defaultLevel, isDaemon: Bool = false
     ) throws(CommandError) -> Logger {
@@ -39,7 +39,7 @@ struct LogOptions: ParsableArguments {
         return Logger(label: "changebot") { _ in handler }
     }
 
-    /// The log level that is given, whether or not `--quiet` is; nil if none is given.
+    /// The given log level, even with `--quiet`; nil if none is given.
     private func level(_ environment: Environment) throws(CommandError) -> Logger.Level? {
         try environment.value(logLevel, "log-level", parse: Logger.Level.init(rawValue:))
     }
@@ -53,21 +53,21 @@ struct LogOptions: ParsableArguments {
     }
 }
 
-/// The options for logs of commands that print notes instead: those for states and for rule files.
+/// The log options of commands that print notes instead of logs, such as those for states and rule files.
 struct NoteOptions: ParsableArguments {
-    /// For the help only: ``StandardErrorLog/Format/chosen`` has read the value before.
-    @Option(help: "The format of what is written to stderr. Default: text.")
+    /// Only for the help: ``StandardErrorLog/Format/chosen`` has already read the value.
+    @Option(help: "The format of output on stderr. Default: text.")
     var logFormat: StandardErrorLog.Format?
 
-    @Flag(name: .shortAndLong, help: "Write nothing to stderr except why the command fails.")
+    @Flag(name: .shortAndLong, help: "Write nothing to stderr except the reason for a failure.")
     var quiet = false
 
-    /// Prints on stderr what was done, unless `--quiet` is set.
+    /// Prints a note on stderr, unless `--quiet` is set.
     func note(_ text: String, _ environment: Environment = Environment()) throws(CommandError) {
         if try !isQuiet(environment) { Console.complain(text) }
     }
 
-    /// Whether stderr contains only the reason why the command fails.
+    /// Whether to write nothing to stderr except the reason for a failure.
     func isQuiet(_ environment: Environment = Environment()) throws(CommandError) -> Bool {
         try environment.isOn(quiet, "quiet")
     }

@@ -3,9 +3,9 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Rules
 
-/// The value of an option, with a text that says what is expected.
+/// The value of an option, with a description of valid values.
 protocol OptionValue: ExpressibleByArgument {
-    /// A description with an example; completes "write …".
+    /// A description of valid values with an example, to complete "write …".
     static var expected: String { get }
 }
 
@@ -17,7 +17,7 @@ extension OptionValue {
     }
 }
 
-/// A value that is not valid. The text says what is expected.
+/// An invalid value. The description says which values are valid.
 struct InvalidValue: Error, CustomStringConvertible {
     let expected: String
 
@@ -52,7 +52,7 @@ struct TimeSpan: OptionValue, CustomStringConvertible {
 /// A size on the command line, greater than 0: `24MiB`, `24M`, `512KiB`, `1GiB`, `4096B`. K, M and G are powers of
 /// 1,024.
 struct ByteSize: OptionValue, CustomStringConvertible {
-    static let expected = "a whole number from 1 on and its unit, KiB, MiB or GiB, such as 24MiB"
+    static let expected = "a whole number of at least 1 and its unit, KiB, MiB or GiB, such as 24MiB"
 
     let bytes: Int
 
@@ -104,9 +104,9 @@ extension ErrorLimit: OptionValue {
     init?(argument: String) { self.init(argument) }
 }
 
-/// Names of channels on the command line, separated by commas; a name can't contain one.
+/// Names of channels on the command line, separated by commas. A name can't contain a comma.
 struct ChannelList: OptionValue {
-    static let expected = "names of channels with commas between them, such as groceries,orders"
+    static let expected = "names of channels separated by commas, such as groceries,orders"
 
     let names: [String]
 

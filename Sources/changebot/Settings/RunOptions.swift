@@ -8,7 +8,7 @@ struct FeedOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: the copy of the checkpoint in the database, if rules and channels are the same, else 0.",
+            "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: the copy of the checkpoint in the database if rules and channels are the same, otherwise 0.",
             valueName: "seq"), transform: StartArgument.parse)
     var since: StartArgument?
 
@@ -36,7 +36,7 @@ struct FeedOptions: ParsableArguments {
     }
 }
 
-/// The options of `run` about what happens while it runs.
+/// The options of `run` for reloads and for failures of one of several bots.
 struct ReloadOptions: ParsableArguments {
     @Flag(help: "Reload rules and configuration when their files change, as on SIGHUP.")
     var watch = false
@@ -51,7 +51,7 @@ struct ReloadOptions: ParsableArguments {
     var onBotFailure: BotFailurePolicy?
 }
 
-/// The options of `run` about sharing work.
+/// The options of `run` for sharing work.
 struct SharingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -61,7 +61,7 @@ struct SharingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --role, how many parts the documents fall into: the most processes that can work. Fixed with the first start. Default: 64.",
+            "With --role, the number of partitions, which limits how many processes can work. Fixed by the first start. Default: 64.",
             valueName: "number"))
     var partitions: Int?
 
@@ -79,18 +79,18 @@ struct SharingOptions: ParsableArguments {
                 let name = partitions == nil ? environment.naming("partitions") : "--partitions"
                 throw environment.contradiction(
                     ["partitions"],
-                    "\(name) is for members that share the work: add --role auto, or leave it out")
+                    "\(name) only applies to members that share the work: add --role auto, or remove it")
             }
             return nil
         }
         guard hasEngine else {
             throw environment.contradiction(
                 ["role"],
-                "\(roleName) is for members that share a PostgreSQL: add --engine postgres://…, or leave it out")
+                "\(roleName) requires an engine: add --engine postgres://…, or remove it")
         }
         guard isDaemon else {
             throw environment.contradiction(
-                ["role"], "\(roleName) is for members that stay: leave --once and --dry-run out")
+                ["role"], "\(roleName) only applies to daemons: remove --once and --dry-run")
         }
         return try environment.checking("partitions", isFlag: partitions != nil) { () throws(CommandError) in
             let number = number ?? Sharing.defaultPartitions

@@ -4,8 +4,8 @@ internal import Delivery
 internal import DocumentFlow
 internal import Logging
 
-/// A key of the configuration file. Each is an option of `run`, with `_` for `-`; a few have no option, because a secret
-/// must not be in argv.
+/// A key of the configuration file. Each is an option of `run`, with `_` instead of `-`. A few keys have no option,
+/// because secrets must not appear in argv.
 ///
 /// `assets/configuration.schema.json` has the same keys.
 struct SettingKey: Sendable {
@@ -24,14 +24,14 @@ struct SettingKey: Sendable {
         case gateway
     }
 
-    /// As in the file: `retry_for`.
+    /// The name in the file: `retry_for`.
     let name: String
     let scope: Scope
     let kind: Kind
-    /// What holds if it is given nowhere, for `config show`; nil: nothing. Made from the default itself.
+    /// The default value, for `config show`; nil if there is none. Computed from the actual default.
     let fallback: String?
 
-    /// Whether the key is for `run` alone: the other commands don't see it, even if they have such an option.
+    /// Whether only `run` uses the key: other commands ignore it, even if they have an option with the same name.
     var isOfRunOnly: Bool {
         [
             "since", "feed", "channels", "on_reset", "max_errors", "catch_up_changed_rules", "summary", "once",
@@ -40,7 +40,7 @@ struct SettingKey: Sendable {
         ].contains(name)
     }
 
-    /// The name of the option, which is also that of its variable: `retry-for`.
+    /// The name of the option, from which the variable's name is derived: `retry-for`.
     var option: String { name.split(separator: "_").joined(separator: "-") }
 
     /// The name of the key for an option: `retry_for` for `retry-for`.
@@ -67,11 +67,11 @@ struct SettingKey: Sendable {
         SettingKey("insecure", .bot, .flag, fallback: "false"),
         SettingKey("keep_expiry", .bot, .flag, fallback: "false"),
         SettingKey("dialect", .bot),
-        // The copy of the checkpoint in the database, if there is one: known only when the run starts.
+        // The default is known only when the run starts: the copy of the checkpoint, if there is one.
         SettingKey("since", .bot),
         SettingKey("feed", .bot, fallback: BotSettings().feed.following.rawValue),
         SettingKey("channels", .bot, .list),
-        // Depends on the rules.
+        // The default depends on the rules.
         SettingKey("on_reset", .bot),
         SettingKey("retry_for", .bot),
         SettingKey("max_errors", .bot),

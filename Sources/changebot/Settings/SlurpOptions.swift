@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Transfer
 
-/// Files whose documents the programs of a mapping know as `$NAME`.
+/// Files whose documents are available to the programs of a mapping as `$NAME`.
 struct SlurpOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -9,7 +9,7 @@ struct SlurpOptions: ParsableArguments {
             valueName: "name=file"))
     var slurp: [String] = []
 
-    /// The paths; values that are not valid are left out.
+    /// The paths. Invalid values are left out.
     func files(_ environment: Environment) -> [String] {
         (environment.values(slurp, "slurp") ?? []).compactMap {
             $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
@@ -18,8 +18,7 @@ struct SlurpOptions: ParsableArguments {
 
     /// The documents of each file as one JSON list, by name.
     ///
-    /// - Throws: ``CommandError`` with 64 for a value without a name, 65 for a file that is not valid, 66 for one that
-    ///   can't be read.
+    /// - Throws: ``CommandError`` with 64 for a value without a name, 65 for an invalid file, 66 for an unreadable one.
     func load(_ environment: Environment) throws(CommandError) -> [String: [UInt8]] {
         var lists: [String: [UInt8]] = [:]
         for text in environment.values(slurp, "slurp") ?? [] {
@@ -54,7 +53,7 @@ struct SlurpOptions: ParsableArguments {
 }
 
 extension CommandError {
-    /// Describes what is wrong with an input file.
+    /// Describes an error in an input file.
     init(_ error: SourceError, _ file: String) {
         if case .unreadable = error.reason {
             self.init(.missingInput, "\(file) \(error)")

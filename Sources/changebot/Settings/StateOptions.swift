@@ -6,7 +6,7 @@ internal import FoundationEssentials
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The directory for checkpoints and dead letters. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/changebot, else ~/.local/state/changebot.",
+            "The directory for checkpoints and dead letters. Default: $STATE_DIRECTORY, $XDG_STATE_HOME/changebot or ~/.local/state/changebot.",
             valueName: "dir"), completion: .directory)
     var state: String?
 
@@ -19,7 +19,7 @@ struct StateOptions: ParsableArguments {
 
     func directory(_ environment: Environment) -> String {
         if let state = state ?? environment["state"] { return state }
-        // systemd separates several directories by colons. The first one is used.
+        // systemd separates directories with colons. Use the first one.
         if let directory = environment.variable("STATE_DIRECTORY")?.split(separator: ":").first {
             return String(directory)
         }
@@ -28,7 +28,7 @@ struct StateOptions: ParsableArguments {
             + "/.local/state/changebot"
     }
 
-    /// - Throws: ``CommandError`` with 64 for a name that is not valid, such as a path that leaves the directory.
+    /// - Throws: ``CommandError`` with 64 for an invalid name, such as a path that leaves the directory.
     func botName(_ environment: Environment) throws(CommandError) -> String {
         if let fleet = try engineOptions.fleetName(environment) { return fleet }
         return try environment.checking("name", isFlag: name != nil) { () throws(CommandError) in
@@ -36,7 +36,7 @@ struct StateOptions: ParsableArguments {
         }
     }
 
-    /// How other commands find the state.
+    /// The options with which other commands select the state.
     ///
     /// - Parameters:
     ///   - gateway: The gateway given on the command line.
@@ -52,7 +52,7 @@ struct StateOptions: ParsableArguments {
 
     /// Nil without `--engine`.
     ///
-    /// - Throws: ``CommandError`` with 64, or 78 in a file, for one that is not valid; 66 for a password file.
+    /// - Throws: ``CommandError`` with 64, or 78 in a file, for invalid settings; 66 for an unreadable password file.
     func engine(_ environment: Environment) throws(CommandError) -> Engine? {
         try engineOptions.engine(environment, fleet: try botName(environment))
     }
@@ -66,7 +66,7 @@ struct StateOptions: ParsableArguments {
             throw CommandError(
                 .usage,
                 "\(option) '\(name)' is not valid: write at most 100 letters, digits, '-', '_' and '.', "
-                    + "not beginning with '.', such as pictures")
+                    + "without '.' at the beginning, such as pictures")
         }
         return name
     }

@@ -2,8 +2,8 @@ internal import CEmbeddedFiles
 
 /// The commit that the program was built from.
 ///
-/// `.package/version` exports it as `CHANGEBOT_COMMIT` and `CHANGEBOT_COMMIT_DATE`, and `Package.swift` hands these to
-/// the compiler. A plain `swift build` knows neither, and needs no git.
+/// `.package/version` exports it as `CHANGEBOT_COMMIT` and `CHANGEBOT_COMMIT_DATE`, and `Package.swift` passes these to
+/// the compiler. A plain `swift build` has neither, and does not need git.
 struct BuildCommit {
     /// A shortened hash, or empty.
     let hash: String

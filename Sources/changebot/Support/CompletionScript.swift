@@ -7,13 +7,13 @@ extension CompletionKind {
     static let certificateFile = CompletionKind.file(extensions: ["pem", "crt", "cer"])
 }
 
-/// Improves the script of `--generate-completion-script`: it completes every path of `--rules`, not only the first, and
-/// in fish also below folders, and names with spaces.
+/// Improves the script of `--generate-completion-script`: it completes every path of `--rules`, not only the first. In
+/// fish it also completes files in folders and names with spaces.
 ///
-/// - Note: Source: what swift-argument-parser 1.8.2 generates. The tests fail if a later version generates something
+/// - Note: Source: the output of swift-argument-parser 1.8.2. The tests fail if a later version generates something
 ///   else.
 enum CompletionScript {
-    /// - Parameter text: A script; any other text, such as help, is returned as it is.
+    /// - Parameter text: A script. Any other text, such as help, is returned unchanged.
     static func improved(_ text: String) -> String {
         if text.hasPrefix("#!/bin/bash") { return edited(text, bash) }
         if text.hasPrefix("#compdef") { return edited(text, zsh) }
@@ -25,19 +25,19 @@ enum CompletionScript {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { edit(String($0)) }.joined(separator: "\n")
     }
 
-    /// Where the script offers nothing, the shell offers file names.
+    /// Makes bash complete file names where the script offers nothing.
     private static func bash(_ line: String) -> String {
         line.replacing("complete -o filenames -F", with: "complete -o filenames -o bashdefault -o default -F")
     }
 
-    /// `--rules` takes all words up to the next option, and may be repeated.
+    /// Makes zsh accept several paths after `--rules`, and the option more than once.
     private static func zsh(_ line: String) -> String {
         let names = "{--rules,-r}"
         guard line.contains(names) else { return line }
         return line.replacing("'(--rules -r)'\(names)", with: "'*'\(names)").replacing("]:path:", with: "]:*-*:path:")
     }
 
-    /// What is generated sees neither files below folders nor names with spaces. fish itself does.
+    /// Uses fish's own file completion: the generated one finds neither files in folders nor names with spaces.
     private static func fish(_ line: String) -> String {
         let line = line.replacing("(__changebot_complete_directories)", with: "(__fish_complete_directories)")
         let list = "fa '(set -l exts "

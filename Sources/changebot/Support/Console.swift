@@ -1,12 +1,12 @@
 internal import Logging
 
-/// stdout is for data, stderr for everything else. Control characters in text for people are escaped here.
+/// Writes data to stdout and everything else to stderr. Escapes control characters in text for people.
 enum Console {
     // MARK: - stdout
 
-    /// One line for people.
+    /// Prints one line for people.
     static func print(_ line: VisibleLine) {
-        // A closed pipe is not an error here.
+        // Ignore write errors: here, a closed pipe is not a failure.
         StandardErrorOutput.shared.steppingAside {
             _ = FileDescriptor.standardOutput.write(Array((line.text + "\n").utf8))
         }
@@ -14,13 +14,13 @@ enum Console {
 
     static func print(_ line: String) { print(VisibleLine(line)) }
 
-    /// A JSON Schema for editors.
+    /// Prints a JSON Schema for editors.
     static func print(schema: [UInt8]) {
         // `print` adds the final line feed.
         for line in String(decoding: schema.dropLast(), as: UTF8.self).visibleLines { print(line) }
     }
 
-    /// Clears a terminal before lines are written again. Elsewhere nothing happens.
+    /// Clears the screen if stdout is a terminal.
     static func clearScreen() {
         if isTerminal { _ = FileDescriptor.standardOutput.write(Array(TerminalControl.clearScreen.utf8)) }
     }
@@ -34,7 +34,7 @@ enum Console {
 
     static func write(_ lines: [String]) throws(CommandError) { try write(lines.map { VisibleLine($0) }) }
 
-    /// Writes JSON. On a terminal invisible characters are escaped.
+    /// Writes JSON. On a terminal, invisible characters are escaped.
     ///
     /// - Throws: ``CommandError`` with 74 if it can't be written.
     static func write(_ json: [UInt8]) throws(CommandError) {
@@ -48,22 +48,22 @@ enum Console {
         StandardErrorOutput.shared.steppingAside {
             isWritten = FileDescriptor.standardOutput.write(line + [UInt8(ascii: "\n")])
         }
-        guard isWritten else { throw CommandError(.cannotWrite, "can't write to stdout: it is full, or closed") }
+        guard isWritten else { throw CommandError(.cannotWrite, "can't write to stdout: it is full or closed") }
     }
 
     // MARK: - stderr
 
-    /// Writes one line: why a command ends, or what it could not do.
+    /// Writes an error on one line.
     static func error(_ message: String, exit code: ExitStatus? = nil) {
         complain("changebot: error: \(message)", LogLine(.error, message, exit: code))
     }
 
-    /// Writes one line that is not a log line. With JSON logs it has the form of one.
+    /// Writes one line that is not a log line. With JSON logs, it is written as one.
     static func complain(_ text: String) { complain(text, LogLine(.info, text)) }
 
     static func warn(_ text: String) { complain(text, LogLine(.warning, text)) }
 
-    /// - Parameter line: What is written instead of `text` if logs are JSON.
+    /// - Parameter line: Written instead of `text` if logs are JSON.
     static func complain(_ text: String, _ line: LogLine) { complain([VisibleLine(text)], line) }
 
     static func complain(_ text: [VisibleLine], _ line: LogLine) {

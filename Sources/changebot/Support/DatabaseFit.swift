@@ -1,14 +1,14 @@
 internal import GatewayClient
 internal import Rules
 
-/// Whether a database can take what rules write: CouchDB knows no expiry, and a partitioned database takes only ids that
-/// name a partition.
+/// Checks whether a database accepts what rules write: CouchDB has no expiry, and a partitioned database accepts only
+/// ids that name a partition.
 struct DatabaseFit {
     let gateway: Gateway
     let info: DatabaseInfo
     let writes: [LocatedWrite]
 
-    /// Each with the remedy after a semicolon.
+    /// Warnings about `expire`. Each ends with a remedy after a semicolon.
     var expiryWarnings: [RuleWarning] {
         guard !gateway.dialect.expiresDocuments else { return [] }
         return writes.compactMap { write in
@@ -20,7 +20,7 @@ struct DatabaseFit {
         }
     }
 
-    /// The same for ids without a partition. ``Gateway/databaseInfo()`` must have been asked before.
+    /// Warnings about ids without a partition. Call ``Gateway/databaseInfo()`` first.
     var idWarnings: [RuleWarning] {
         guard info.isPartitioned else { return [] }
         return writes.compactMap { write in
@@ -31,13 +31,13 @@ struct DatabaseFit {
                 guard !Self.mayNamePartition(program) else { return nil }
                 return write.warning(
                     .noPartition,
-                    "the database is partitioned, and the program of this id names no partition; put the partition and "
-                        + "':' before what it gives")
+                    "the database is partitioned, but the program of this id names no partition; put the partition and "
+                        + "':' before its result")
             }
         }
     }
 
-    /// The check `ids` of the doctor.
+    /// The findings of the doctor's check `ids`.
     func idFindings(hasRules: Bool) -> [Finding] {
         guard info.isPartitioned else { return [.ok("the database is not partitioned")] }
         guard hasRules else { return [.skipped("no valid rules given")] }
@@ -45,7 +45,7 @@ struct DatabaseFit {
         return warnings.isEmpty ? [.ok("the database is partitioned; no id of the rules lacks a partition")] : warnings
     }
 
-    /// The check `keyspaces` of the doctor.
+    /// The findings of the doctor's check `keyspaces`.
     func keyspaceFindings(hasRules: Bool) async -> [Finding] {
         guard hasRules else { return [.skipped("no valid rules given")] }
         let names = Set(writes.compactMap { if case .keyspace(let name) = $0.kind { name } else { nil } })
@@ -57,11 +57,11 @@ struct DatabaseFit {
                 .ok("the gateway has the keyspaces that rules put documents into: \(ShortList.text(names.sorted()))")
             ]
         } catch {
-            return [Finding(.unknown, "it can't be found out which keyspaces the gateway has: \(error)")]
+            return [Finding(.unknown, "can't find out which keyspaces the gateway has: \(error)")]
         }
     }
 
-    /// Those for keyspaces that this gateway does not have, or not for this user.
+    /// Warnings about keyspaces that do not exist, or not for this user.
     func keyspaceWarnings() async throws(GatewayError) -> [RuleWarning] {
         var refusals: [String: String] = [:]
         var warnings: [RuleWarning] = []
@@ -72,14 +72,14 @@ struct DatabaseFit {
             warnings += [
                 write.warning(
                     .noKeyspace,
-                    "there is no keyspace '\(name)' for this user, so what it puts there becomes dead letters; create the "
+                    "there is no keyspace '\(name)' for this user, so the rule only creates dead letters; create the "
                         + "keyspace, or correct 'keyspace' (\(refusal))")
             ].compactMap(\.self)
         }
         return warnings
     }
 
-    /// Why documents can't be put there. Nil if they can.
+    /// Why documents can't be put into the keyspace; nil if they can.
     private func refusal(ofKeyspace name: String) async throws(GatewayError) -> String? {
         let keyspace: KeyspaceName
         do throws(GatewayURLError) { keyspace = try KeyspaceName(name) } catch { return error.description }
@@ -93,7 +93,7 @@ struct DatabaseFit {
         }
     }
 
-    /// Whether the program has a colon, or begins with the id of a document, which has a partition.
+    /// Whether the program may produce a partition: it contains a colon, or the id of a document, which has one.
     private static func mayNamePartition(_ program: String) -> Bool {
         program.contains(":") || program.contains("_id") || program.contains("$change.id")
     }

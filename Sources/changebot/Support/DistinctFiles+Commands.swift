@@ -17,7 +17,7 @@ extension DistinctFiles {
         for folder in attached.folders { read(tree: folder, "a rule's attachments") }
     }
 
-    /// A database and the files that SQLite keeps beside it.
+    /// A database and the files that SQLite keeps next to it.
     private static func database(_ file: String, _ name: String) -> [Named] {
         ["", "-wal", "-shm", "-journal"].map { (name, file + $0) }
     }

@@ -2,22 +2,21 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Transfer
 
-/// The files that a command reads and writes. An output must not be the same file as another output or an input.
+/// The files that a command reads and writes. Checks that no output is the same file as another output or an input.
 struct DistinctFiles {
     typealias Named = (name: String, path: String?)
 
-    /// What tells files apart: device and number, so that links are recognised; the path if the file does not exist
-    /// yet.
+    /// Identifies a file: by device and inode, so that links are recognised, or by its path if it does not exist yet.
     private enum Identity: Hashable {
         case file(device: UInt, number: UInt)
         case path([UInt8])
     }
 
-    /// The outputs; those of one name may be the same. Nil, `-`, pipes and devices are ignored.
+    /// The outputs. Outputs with the same name may be the same file. Nil, `-`, pipes and devices are ignored.
     var outputs: [Named] = []
     /// The inputs. One file may occur several times.
     var inputs: [Named] = []
-    /// Folders in which no file with these endings may be written; if there are none, no file at all.
+    /// Folders in which no output may have these extensions. Without extensions, no output may be there at all.
     private var folders: [Folder] = []
 
     private struct Folder {
@@ -27,13 +26,13 @@ struct DistinctFiles {
         let endings: [String]
     }
 
-    /// Adds rule files and folders of them. A file written in such a folder would be a rule file of the next run.
+    /// Adds rule files and folders. A file written to such a folder would be read as a rule file by the next run.
     mutating func read(rules paths: [String], _ name: String) {
         for path in paths {
             let endings = ["yaml", "yml", "json"]
             inputs.append((name, path))
             folders.append(Folder(name: name, path: path, isDeep: false, endings: endings))
-            // A link in the folder may lead to a file elsewhere.
+            // A link in the folder may point to a file elsewhere.
             for file in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
             where endings.contains(where: { file.hasSuffix("." + $0) }) {
                 inputs.append((name, path + "/" + file))
@@ -46,13 +45,13 @@ struct DistinctFiles {
         if let path { folders.append(Folder(name: name, path: path, isDeep: true, endings: [])) }
     }
 
-    /// Adds the folder of a bot's state. Any file name with the ending of a state file counts.
+    /// Adds a bot's state folder. Outputs there must not have the extension of a state file.
     mutating func read(state path: String) {
         let endings = ["sqlite", "sqlite-wal", "sqlite-shm", "sqlite-journal", "lock"]
         folders.append(Folder(name: "the state", path: path, isDeep: true, endings: endings))
     }
 
-    /// - Throws: ``CommandError`` with 64 that names two options with the same file, or one with an empty path.
+    /// - Throws: ``CommandError`` with 64 if two options name the same file, or one has an empty path.
     func check() throws(CommandError) {
         var names: [Identity: String] = [:]
         for (name, path) in outputs {
@@ -111,7 +110,7 @@ struct DistinctFiles {
         return folder.endings.isEmpty || folder.endings.contains(url.pathExtension)
     }
 
-    /// The path without links and dots in its folder, if that folder exists.
+    /// The path with links and dots resolved in its folder, if that folder exists.
     private static func absolute(_ path: String) -> String {
         let file = URL(fileURLWithPath: path)
         guard let folder = real(file.deletingLastPathComponent().path) else { return file.standardizedFileURL.path }

@@ -3,26 +3,26 @@ internal import EmbeddedGateway
 internal import FoundationEssentials
 internal import Logging
 
-/// How a command treats the file of an embedded gateway. A mistyped name must not look like an empty database.
+/// How a command treats the file of an embedded gateway. A mistyped path must not look like an empty database.
 struct EmbeddedFileUse {
     /// For commands that need existing documents: the file must exist.
     static let existing = EmbeddedFileUse()
 
-    /// For `run`, which waits for documents: a missing file is made.
+    /// For `run`, which waits for documents: a missing file is created.
     static func following(isDryRun: Bool) -> EmbeddedFileUse {
         EmbeddedFileUse(makesFile: true, isDryRun: isDryRun)
     }
 
-    /// For `import`, which adds documents: a missing file is made, and the file may have documents in other collections
-    /// only.
+    /// For `import`, which adds documents: a missing file is created, and all existing documents may be in other
+    /// collections.
     static func filling(isDryRun: Bool) -> EmbeddedFileUse {
         EmbeddedFileUse(makesFile: true, mayBeFirst: true, isDryRun: isDryRun)
     }
 
-    /// For `resolve`: the file exists, and keeps conflicting leaves.
+    /// For `resolve`: the file must exist, and keeps conflicting leaves.
     static let resolving = EmbeddedFileUse(keepsConflicts: true)
 
-    /// For the target of `replicate`: a missing file is made, and keeps conflicting leaves.
+    /// For the target of `replicate`: a missing file is created, and keeps conflicting leaves.
     static let replicating = EmbeddedFileUse(makesFile: true, mayBeFirst: true, keepsConflicts: true)
 
     private var makesFile = false
@@ -31,19 +31,19 @@ struct EmbeddedFileUse {
     /// Whether the gateway keeps several leaves of a document.
     private(set) var keepsConflicts = false
 
-    /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not make it.
+    /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not create it.
     func require(_ file: String) throws(CommandError) {
         guard !makesFile, !FileManager.default.fileExists(atPath: file) else { return }
         throw CommandError(.missingInput, "there is no file \(file); correct the path in embedded:FILE")
     }
 
     /// - Returns: Nil if a dry run must use an empty database in memory, because the file does not exist.
-    /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not make it.
+    /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not create it.
     func fileToOpen(_ file: String, _ logger: Logger) throws(CommandError) -> String? {
         try require(file)
         guard isDryRun, !FileManager.default.fileExists(atPath: file) else { return file }
         logger.warning(
-            "there is no such database file; without --dry-run it is made", metadata: [LogKey.file: "\(file)"])
+            "the database file does not exist; without --dry-run, it is created", metadata: [LogKey.file: "\(file)"])
         return nil
     }
 
@@ -59,7 +59,7 @@ struct EmbeddedFileUse {
                     + "serve these with 'changebot gateway --data FILE --config FILE' and use their URL")
         }
         logger.warning(
-            "the documents of this file are in other collections; these go to the default collection",
+            "this file only has documents in other collections; new documents go to the default collection",
             metadata: [LogKey.file: "\(file)", "collections": "\(others.joined(separator: ","))"])
     }
 }

@@ -11,18 +11,18 @@ struct ExistingStateOptions: ParsableArguments {
     @Option(
         name: [.customShort("g"), .customLong("gateway")],
         help: ArgumentHelp(
-            "Choose the state of the database at this URL, if the bot has several. No request is sent.",
+            "Select the state of the database at this URL, if the bot has several. No request is sent.",
             valueName: "url"))
     var address: String?
 
     @OptionGroup var notes: NoteOptions
 
-    /// - Throws: ``CommandError`` with 64 for a name or an address that is not valid; what the configuration file throws.
+    /// - Throws: ``CommandError`` with 64 for an invalid name or address; also for errors in the configuration file.
     func existing() throws -> ExistingState { try existing(config.environment()) }
 
-    /// - Throws: ``CommandError`` with 64 for a name or an address that is not valid.
+    /// - Throws: ``CommandError`` with 64 for an invalid name or address.
     func existing(_ environment: Environment) throws(CommandError) -> ExistingState {
-        // A variable is set for all commands, so it only chooses among several states.
+        // Variables apply to all commands, so this one only selects among several states.
         let text = address ?? environment["gateway"]
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }
         return ExistingState(
@@ -37,15 +37,15 @@ struct ExistingStateOptions: ParsableArguments {
 /// The state of a bot that has run before.
 struct ExistingState {
     let catalogue: StateCatalogue
-    /// The address of the database; nil if the bot has one state only.
+    /// The address of the database; nil if the bot has only one state.
     let address: String?
-    /// Whether the address comes from the environment, and so only chooses among several states.
+    /// Whether the address comes from the environment, so it only selects among several states.
     let isHint: Bool
     let reference: StateReference
 
     var name: String { catalogue.name }
 
-    /// The options with which other commands find this state.
+    /// The command-line options that select this state.
     var options: String {
         guard let address, !isHint else { return reference.options(catalogue) }
         return reference.options(catalogue, address: address)
@@ -53,8 +53,8 @@ struct ExistingState {
 
     /// Opens the state, calls `body` and closes it.
     ///
-    /// - Throws: ``CommandError`` with 66 if there is no state, 64 if there are several and none is named, 75 if
-    ///   exclusive access is needed and a run uses the state.
+    /// - Throws: ``CommandError`` with 66 if there is no state, 64 if there are several and none is selected, 75 if
+    ///   exclusive access is needed and a run is using the state.
     func with<Result>(
         _ access: Ledger.Access, _ body: (Ledger) async throws -> Result
     ) async throws -> Result {

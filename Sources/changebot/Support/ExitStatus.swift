@@ -13,7 +13,7 @@ internal import Transfer
 /// The exit codes. The article Commands has the same table.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
-    /// The whole input was processed, but some documents were rejected or dead-lettered; `doctor` has found errors.
+    /// The whole input was processed, but some documents were rejected or dead-lettered. Or `doctor` has found errors.
     case incomplete = 1
     case usage = 64
     case invalidData = 65
@@ -33,9 +33,9 @@ enum ExitStatus: Int32, CaseIterable {
 /// Why a command fails: the messages and the exit code.
 struct CommandError: Error, CustomStringConvertible {
     let code: ExitStatus
-    /// One line each. Empty if the error has been reported already.
+    /// One line each. Empty if the error was already reported.
     let messages: [String]
-    /// Whether the messages begin with places in files, as editors understand them.
+    /// Whether each message begins with a place in a file, in a form that editors recognise.
     let isListing: Bool
 
     init(_ code: ExitStatus, _ message: String? = nil, isListing: Bool = false) {
@@ -70,7 +70,7 @@ struct CommandError: Error, CustomStringConvertible {
         case let failure as RunError: self.init(ExitStatus(failure.code), failure.description)
         case let error as StateError: self.init(ExitStatus(error), error.description)
         case let error as RuleFilesError:
-            // An option is no file that an editor could open.
+            // Editors can't open options.
             let isOfOptions = error.errors.allSatisfy { $0.path.hasPrefix("--") }
             self.init(ExitStatus(error.kind), listing: error.errors.map(\.description), isListing: !isOfOptions)
         case let error as GatewayURLError: self.init(.usage, error.description)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A descriptor of the system, for whole reads and writes. Does not own it.
+/// A file descriptor, with complete reads and writes. Does not close it.
 struct FileDescriptor {
     static let standardInput = FileDescriptor(number: STDIN_FILENO)
     static let standardOutput = FileDescriptor(number: STDOUT_FILENO)
@@ -8,9 +8,9 @@ struct FileDescriptor {
 
     let number: Int32
 
-    /// Writes all bytes, however many calls it takes.
+    /// Writes all bytes, with as many calls as needed.
     ///
-    /// - Returns: Whether all were written; if not, `errno` says why.
+    /// - Returns: False on failure; `errno` then has the reason.
     func write(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -22,7 +22,7 @@ struct FileDescriptor {
         return true
     }
 
-    /// The next bytes, at most `most`; empty at the end; nil on failure: then `errno` says why.
+    /// Reads at most `most` bytes. Empty at the end; nil on failure: `errno` then has the reason.
     func read(upTo most: Int) -> [UInt8]? {
         while true {
             var count = 0

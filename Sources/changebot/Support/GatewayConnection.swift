@@ -3,7 +3,7 @@ internal import EmbeddedGateway
 internal import GatewayClient
 internal import Logging
 
-/// A gateway that is connected while a command runs. An embedded gateway runs as long.
+/// The connection of a command to its gateway. Also runs an embedded gateway for that time.
 struct GatewayConnection: Sendable {
     let choice: GatewayChoice
     let environment: Environment
@@ -30,7 +30,7 @@ struct GatewayConnection: Sendable {
 
     /// Calls `body` with the gateway.
     ///
-    /// - Parameter observer: Told of each request.
+    /// - Parameter observer: Called for each request.
     func with(
         observer: (@Sendable (RequestRecord) -> Void)? = nil, _ body: (Gateway) async throws -> Void
     ) async throws {
@@ -50,7 +50,7 @@ struct GatewayConnection: Sendable {
             }
             do { try await Self.using(Gateway(url, settings: settings), body) } catch let failure as RunError
                 where failure.code == .notAllowed && settings.credentials == nil
-                // A command may talk to two gateways.
+                // The error may be about the other gateway, if the command has two.
                 && failure.description.contains("\(url)")
             {
                 throw RunError(.notAllowed, "\(failure); no credentials are set: \(Credentials.advice(environment))")

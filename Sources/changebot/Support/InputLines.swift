@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Reads small files as a whole: a document, a configuration.
+/// Reads whole files that are small, such as a document or a configuration.
 enum InputLines {
     private static let chunkSize = 256 << 10
-    /// The longest file, in bytes: 128 MiB, more than any document.
+    /// The maximum size of a file: 128 MiB, more than any document.
     private static let limit = 128 << 20
 
-    /// The content of a file or of stdin. A byte order mark at the start is left out.
+    /// The content of a file or of stdin, without a byte order mark.
     ///
     /// - Parameter path: A file, or `-` for stdin.
     /// - Throws: ``CommandError`` with 66 if it can't be read, 65 if it is longer than 128 MiB.
@@ -18,7 +18,7 @@ enum InputLines {
             bytes += piece
             guard bytes.count <= limit else {
                 throw CommandError(
-                    .invalidData, "\(path) is larger than any document may be; name a file with one document")
+                    .invalidData, "\(path) is larger than the largest possible document; name a file with one document")
             }
         }
         return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes

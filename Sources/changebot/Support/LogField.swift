@@ -3,8 +3,7 @@ internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
-/// One piece of metadata of a log line. Most values are text, such as `"\(count)"`; the key tells the type of the
-/// value.
+/// One metadata entry of a log line. Most values are text, such as `"\(count)"`; the key tells the actual type.
 struct LogField {
     /// Keys whose values are always text, even if they look like numbers.
     private static let texts: Set<String> = [
@@ -17,9 +16,9 @@ struct LogField {
         LogKey.since, LogKey.checkpoint, LogKey.newest, LogKey.to, "sequence", "seq", "last_seq", "from",
     ]
 
-    /// Keys of names that anybody may choose, at any length.
+    /// Keys of names that users can choose, at any length.
     private static let names: Set<String> = [LogKey.id, LogKey.attachment, LogKey.rule, "name", "key", "user"]
-    /// The longest name that people see, in characters. CouchDB's ids may have kilobytes.
+    /// The maximum length of a name in text logs, in characters. CouchDB ids can have kilobytes.
     private static let longestName = 200
 
     let key: String
@@ -35,7 +34,7 @@ struct LogField {
 
     // MARK: - For people
 
-    /// `key=value`. The value is quoted unless it is one word. Nil if it is empty. Long names are shortened.
+    /// `key=value`, with quotes unless the value is one word. Nil if the value is empty. Long names are shortened.
     var text: String? {
         var text = sequence?.queryValue ?? value.description
         if Self.names.contains(key) { text = text.shortened(to: Self.longestName) }
@@ -50,7 +49,7 @@ struct LogField {
 
     // MARK: - For programs
 
-    /// Numbers are written as numbers, and sequences as the JSON that the gateway sent.
+    /// Writes a JSON member: numbers as numbers, and sequences as the JSON that the gateway sent.
     func write(to writer: inout JSONWriter) {
         writer.name(key)
         if let sequence { return writer.raw(sequence.json) }
@@ -77,7 +76,7 @@ struct LogField {
         }
     }
 
-    /// Whether the text is a number in JSON, and short enough that every reader gets the same value.
+    /// Whether the text is a JSON number that is short enough for all parsers to read without loss.
     private static func isNumber(_ text: String) -> Bool {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

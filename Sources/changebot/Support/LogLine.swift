@@ -3,8 +3,7 @@ internal import Encodings
 internal import Logging
 internal import LosslessJSON
 
-/// One line on stderr, as text or JSON, with a line feed at its end. Metadata can't start another line or move the
-/// cursor.
+/// One line on stderr, as text or JSON, with a final line feed. Metadata can't start another line or move the cursor.
 struct LogLine {
     let level: Logger.Level
     let message: String

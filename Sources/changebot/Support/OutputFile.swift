@@ -2,10 +2,10 @@ internal import Glibc
 internal import Revisions
 internal import Transfer
 
-/// Writes files that are complete or missing, never cut off: a temporary file is written and renamed. Links stay, and
-/// their targets are replaced. Pipes and devices are written to directly.
+/// Writes files atomically, by renaming a temporary file. Links stay, and their targets are replaced. Pipes and devices
+/// are written to directly.
 enum OutputFile {
-    /// Checks before the work begins whether ``write(_:to:)`` can succeed.
+    /// Checks, before the work begins, that ``write(_:to:)`` can succeed.
     ///
     /// - Throws: ``CommandError`` with 73 if it can't.
     static func check(_ path: String) throws(CommandError) {
@@ -21,9 +21,9 @@ enum OutputFile {
         }
     }
 
-    /// As ``check(_:)``, for files that are written step by step and read again.
+    /// Like ``check(_:)``, for files that are written incrementally and read again.
     ///
-    /// - Returns: The path of the file that links lead to.
+    /// - Returns: The path with links resolved.
     /// - Throws: ``CommandError`` with 73, also for pipes and devices.
     static func checkRegular(_ path: String, _ name: String) throws(CommandError) -> String {
         if case .special = OutputPath(path) {
@@ -34,7 +34,7 @@ enum OutputFile {
         return OutputPath.resolved(path)
     }
 
-    /// - Throws: ``CommandError`` with 73 if the file can't be made, 74 if it can't be written.
+    /// - Throws: ``CommandError`` with 73 if the file can't be created, 74 if it can't be written.
     static func write(_ bytes: [UInt8], to path: String) throws(CommandError) {
         switch OutputPath(path) {
         case .file(let file): try replace(file, with: bytes)
@@ -42,11 +42,11 @@ enum OutputFile {
         }
     }
 
-    /// Writes the file of `--summary` at the end of a job, even of one that failed.
+    /// Writes the file of `--summary` at the end of a job, even if the job failed.
     ///
     /// - Parameter failure: Why the job failed; nil if it did not.
-    /// - Returns: The error of the command: `failure`, or else why the summary can't be written. If there are both, the
-    ///   second is reported here.
+    /// - Returns: The error of the command: `failure`, otherwise why the summary can't be written. If there are both,
+    ///   this function reports the second one.
     static func writeSummary(_ bytes: [UInt8], to path: String, after failure: CommandError?) -> CommandError? {
         do throws(CommandError) { try write(bytes, to: path) } catch {
             guard let failure else { return error }

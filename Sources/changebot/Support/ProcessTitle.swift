@@ -3,8 +3,7 @@ internal import Glibc
 
 /// The command line as other users of the machine see it.
 enum ProcessTitle {
-    /// Overwrites user info in the URLs of the process's own arguments, as curl does. Call it after the arguments were
-    /// read.
+    /// Overwrites user info in URLs of the process's arguments, like curl. Call it after the arguments were read.
     static func hideCredentials() {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
@@ -28,7 +27,7 @@ enum ProcessTitle {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The bytes from `://` to the last `@`, wherever it stands: a password may contain characters that should be
+    /// The bytes from `://` to the last `@`, even after a `/`: a password may contain characters that should have been
     /// escaped.
     static func userInfo(in argument: some Collection<UInt8>) -> Range<Int> {
         let bytes = Array(argument)

@@ -1,7 +1,7 @@
 internal import DocumentFlow
 internal import Logging
 
-/// Decides what a running bot logs about its progress: a line a minute while it has work.
+/// Decides what a running bot logs about its progress: one line per minute while it has work.
 struct ProgressLog {
     struct Message {
         let text: String

@@ -2,12 +2,12 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
-/// Whether a CouchDB has an index for a selector of related documents.
+/// Tells whether a CouchDB has an index for a selector of related documents.
 struct RelatedIndex {
     enum Standing: Equatable {
-        /// - Parameter name: Nil: the selector asks for ids, by which every database is ordered.
+        /// - Parameter name: Nil: the selector searches by id, which every database can do.
         case used(name: String?)
-        /// The selector fixes no field.
+        /// The selector fixes no field, so no index can serve it.
         case impossible
         case missing
     }
@@ -27,25 +27,25 @@ struct RelatedIndex {
         return selector.indexFields.isEmpty ? .impossible : .missing
     }
 
-    /// What is so, for people: if something is wrong, with the remedy.
+    /// The result as text for people, with a remedy if there is a problem.
     func explanation(_ info: DatabaseInfo, of gateway: Gateway) -> String {
         let documents = info.documentCount.map { "all \(Quantity.count($0, "document"))" } ?? "all documents"
         switch standing {
         case .used(let name): return "uses the index \(name.map { "'\($0)'" } ?? "of ids")"
         case .impossible:
             return "no index can serve this selector, so each change reads \(documents); "
-                + "say a field's value: type: task"
+                + "add the value of a field, such as type: task"
         case .missing:
             let fields = selector.indexFields.joined(separator: ", ")
             return "there is no index on \(fields), so each change reads \(documents); "
-                + "make it with rules check --make-indexes, or post \(request(info)) to \(gateway.url)/_index"
+                + "create it with rules check --make-indexes, or POST \(request(info)) to \(gateway.url)/_index"
         }
     }
 
-    /// The same for the same fields, so that two rules share an index.
+    /// Depends only on the fields, so that rules can share an index.
     var name: String { "changebot-" + selector.indexFields.joined(separator: "-") }
 
-    /// The body of the request that makes the index.
+    /// The body of the request that creates the index.
     private func request(_ info: DatabaseInfo) -> String {
         var writer = JSONWriter()
         writer.object { writer in

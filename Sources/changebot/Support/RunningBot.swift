@@ -3,17 +3,18 @@ internal import FoundationEssentials
 internal import LosslessJSON
 internal import Monitoring
 
-/// What a run that goes on says about itself in its status file.
+/// The status of a running bot, as read from its status file.
 struct RunningBot {
     let name: String
     let process: Int32
     /// RFC 3339.
     let writtenAt: String
-    /// As in `/status`: what it knew then, with the ages that this has now.
+    /// As in `/status`, with ages updated to the current time.
     let status: JSONValue
 
-    /// All runs that use the folder now, those of one name only if it is given. Files of runs that were killed are
-    /// passed over.
+    /// All bots that are using the folder now. Files of killed runs are ignored.
+    ///
+    /// - Parameter name: Only bots with this name; nil: all.
     static func all(in directory: String, named name: String? = nil) -> [RunningBot] {
         StatusFile.all(in: directory).compactMap { file in
             guard name == nil || file.name == name, StatusFile.isRunning(file.process),
@@ -29,7 +30,7 @@ struct RunningBot {
         ["sequence", "checkpoint_age_seconds"], ["sequence", "lag_seconds"], ["gateway", "outage", "seconds"],
     ]
 
-    /// A bot that only waits for changes writes about once a minute.
+    /// Updates the ages to the current time: an idle bot writes its status file only about once a minute.
     private static func aged(_ text: JSONText, since writtenAt: String) -> JSONText {
         guard let written = UTCDate(rfc3339: writtenAt) else { return text }
         let span = max(0, Timestamp.secondsNow - written.seconds)
@@ -46,7 +47,7 @@ struct RunningBot {
     /// The keyspace's URL.
     var gateway: String { status["gateway"]?["url"]?.string ?? "" }
 
-    /// What it does, in a few words.
+    /// The status in a few words.
     var standing: String {
         if let outage = status["gateway"]?["outage"], outage.kind == .object { return "gateway out of reach" }
         return switch status["phase"]?.string {
@@ -59,14 +60,14 @@ struct RunningBot {
         }
     }
 
-    /// Nil if it is not there, or `null`.
+    /// Nil if it is missing or `null`.
     func number(_ path: String...) -> Int? {
         var value: JSONValue? = status
         for name in path { value = value?[name] }
         return value.flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) }
     }
 
-    /// For people, a fact a line.
+    /// The status for people, one fact per line.
     var lines: [String] {
         var lines = ["\(name): \(standing)", "  gateway       \(gateway)"]
         if let outage = status["gateway"]?["outage"], let reason = outage["reason"]?.string {
@@ -137,7 +138,7 @@ private enum SequenceText {
 private enum ShortText {
     private static let limit = 10
 
-    /// The first ten, and how many more there are.
+    /// The first ten texts, and the number of others.
     static func list(_ texts: [String]) -> String {
         guard texts.count > limit else { return texts.joined(separator: ", ") }
         return texts.prefix(limit).joined(separator: ", ") + " and \(Quantity.count(texts.count - limit)) more"

@@ -2,10 +2,10 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 
-/// Exits at the second SIGTERM or SIGINT, with 128 plus the signal's number.
+/// Exits on the second SIGTERM or SIGINT, with 128 plus the signal's number.
 ///
-/// The service group handles the first signal, which starts the graceful shutdown. It must have its handlers before:
-/// a signal that only this object sees would be lost.
+/// The service group handles the first signal, which starts the graceful shutdown. Create this object after the group
+/// has set its handlers; otherwise an earlier signal would be lost.
 final class SecondSignal {
     private let sources: [any DispatchSourceSignal]
 
@@ -15,7 +15,7 @@ final class SecondSignal {
         nonisolated(unsafe) var seen = 0
         sources = [SIGTERM, SIGINT].map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            // The queue is serial, so that handlers never run at the same time.
+            // The queue is serial, so handlers never run concurrently.
             source.setEventHandler {
                 seen += 1
                 if seen > 1 { _exit(128 + number) }

@@ -7,10 +7,10 @@ struct StandardErrorLog: LogHandler {
 
         static let `default` = Format.text
 
-        /// The format of this process. It is known before the arguments are parsed, because errors in them use it too.
+        /// The format of this process. Determined before the arguments are parsed, because parse errors use it too.
         static let chosen = named(in: Array(CommandLine.arguments.dropFirst()), Environment())
 
-        /// The value of `--log-format`, else of the environment, else text. Values that are not valid are ignored.
+        /// The value of `--log-format`, otherwise of the environment, otherwise text. Invalid values are ignored.
         static func named(in arguments: [String], _ environment: Environment) -> Format {
             var format = environment["log-format"]
             let options = arguments.prefix { $0 != "--" }

@@ -13,15 +13,15 @@ struct StateLocation {
     let reference: StateReference
 
     /// - Parameters:
-    ///   - engine: Where the state is instead of in the folder; nil: there.
-    ///   - reference: How other commands find the state.
+    ///   - engine: Holds the state instead of the folder; nil: the state is in the folder.
+    ///   - reference: How other commands select the state.
     init(
         choice: GatewayChoice, directory: String, _ name: String, engine: Engine? = nil,
         reference: StateReference = .none
     ) {
         self.reference = reference
         address = choice.stateAddress
-        // A gateway in memory is gone after the run, so its state must be too.
+        // A gateway in memory disappears after the run, so its state must too.
         isTemporary = choice == .embedded(file: nil)
         let directory =
             isTemporary ? FileManager.default.temporaryDirectory.path + "/changebot-\(UUID().uuidString)" : directory
@@ -29,7 +29,7 @@ struct StateLocation {
             directory: directory, name: name, engine: isTemporary ? nil : engine?.with(fleet: name))
     }
 
-    /// The same for a bot of another name.
+    /// The location for a bot with another name.
     func named(_ name: String) -> StateLocation {
         var other = self
         other.catalogue = StateCatalogue(
@@ -47,12 +47,12 @@ struct StateLocation {
         return StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
     }
 
-    /// The options with which other commands find this state.
+    /// The command-line options that select this state.
     var options: String {
         catalogue.hasSeveral ? reference.options(catalogue, address: address) : reference.options(catalogue)
     }
 
-    /// As ``options``, for later commands: by then the bot may have several states. Nil if the state is temporary.
+    /// Like ``options``, but also valid later, when the bot may have several states. Nil if the state is temporary.
     var lastingOptions: String? { isTemporary ? nil : reference.options(catalogue, address: address) }
 
     func discardIfTemporary() {
@@ -61,7 +61,7 @@ struct StateLocation {
 }
 
 extension GatewayChoice {
-    /// The URL; for an embedded gateway its file, because its port changes.
+    /// The URL. For an embedded gateway the file, because its port changes.
     var stateAddress: String {
         switch self {
         case .remote(let url): url.description

@@ -2,11 +2,12 @@ internal import BotState
 internal import Encodings
 internal import FoundationEssentials
 
-/// How other commands find the same state and rules, from any folder: for the commands that logs and pages suggest.
+/// The options with which other commands select the same state and rules from any folder. Used for commands that logs
+/// and pages suggest.
 struct StateReference: Sendable {
     /// `--config FILE`, and `--bot NAME` if the file has several bots; nil without a file.
     private let configuration: String?
-    /// What the configuration file says; nil for what comes from options or variables.
+    /// The values in the configuration file; nil for those from options or variables.
     private let folder: String?
     private let name: String?
     private let knowsGateway: Bool
@@ -20,7 +21,7 @@ struct StateReference: Sendable {
         (knowsGateway, knowsRules) = (false, false)
     }
 
-    /// - Parameter flags: The options given on the command line, which come before those of the file.
+    /// - Parameter flags: The options given on the command line, which override the file.
     init(_ environment: Environment, flags: Set<String>) {
         func isInFile(_ option: String) -> Bool {
             guard !flags.contains(option), case .file = environment.source(of: option) else { return false }
@@ -36,7 +37,7 @@ struct StateReference: Sendable {
         knowsRules = isInFile("rules")
     }
 
-    /// The options for the states of a bot.
+    /// The options that select the states of a bot.
     func options(_ catalogue: StateCatalogue) -> String {
         if let engine = catalogue.engine { return engine.options }
         let folder = catalogue.directory
@@ -49,19 +50,19 @@ struct StateReference: Sendable {
         return words.joined(separator: " ")
     }
 
-    /// The same for the state of one database.
+    /// The options that select the state of one database.
     func options(_ catalogue: StateCatalogue, address: String) -> String {
         knowsGateway ? options(catalogue) : "\(options(catalogue)) --gateway \(address.shellWord)"
     }
 }
 
 extension String {
-    /// The path from the root folder.
+    /// The absolute path.
     var absolutePath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
 }
 
 extension Environment {
-    /// The options that choose the configuration file and the bot in it; nil without a file.
+    /// The options that select the configuration file and the bot in it; nil without a file.
     var configurationOptions: String? {
         guard let path = configurationPath else { return nil }
         let bot = configuredBot.map { " --bot \($0.shellWord)" } ?? ""

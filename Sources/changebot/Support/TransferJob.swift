@@ -3,7 +3,7 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Transfer
 
-/// Runs an export or import as a command, with signals, progress, summary and exit code.
+/// The frame of an export, import or replication: signals, progress, summary and exit code.
 struct TransferJob {
     let options: CommonJobOptions
     let environment: Environment

@@ -2,15 +2,15 @@ internal import ArgumentParser
 internal import Logging
 internal import Rules
 
-/// Describes wrong arguments: the parser's message, and a guess at what was meant.
+/// Describes wrong arguments: the parser's message, with a suggestion.
 struct UsageError {
     private let message: String
-    /// What the parser adds: the purpose of the option and the usage of the command.
+    /// The lines that the parser adds: the help of the option and the usage of the command.
     private let advice: [String]
 
     /// - Parameters:
-    ///   - text: The parser's message, of several lines.
-    ///   - arguments: The arguments that it is about.
+    ///   - text: The parser's message, with several lines.
+    ///   - arguments: The arguments of the process.
     init(_ text: String, _ arguments: [String]) {
         // Arguments are shown unchanged, except for control characters.
         let text = arguments.filter { $0 != $0.visible }.reduce(text) { text, argument in
@@ -30,7 +30,7 @@ struct UsageError {
             LogLine(.error, message, ["exit": .stringConvertible(ExitStatus.usage.rawValue)]))
     }
 
-    // MARK: - What was meant
+    // MARK: - Suggestions
 
     /// An argument that is not a command, where a command is expected.
     struct UnknownCommand {
@@ -62,7 +62,7 @@ struct UsageError {
                 + "  See '\(path) --help' for more information."
         }
 
-        /// Commands of this name below other commands.
+        /// Subcommands with this name under other commands.
         private var elsewhere: [String] {
             guard parent.count == 1 else { return [] }
             return Changebot.configuration.subcommands.filter { group in
@@ -71,7 +71,7 @@ struct UsageError {
         }
     }
 
-    /// A hint for options before the command, which the parser takes for options of the program.
+    /// A hint if options precede the command: the parser treats them as options of the program.
     private static func hint(_ arguments: [String]) -> String {
         guard let unknown = UnknownCommand(arguments), unknown.name.hasPrefix("-"), let parent = unknown.parent.last,
             let command = arguments.first(where: { argument in

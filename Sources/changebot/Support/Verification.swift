@@ -2,7 +2,7 @@ internal import Locking
 internal import ServiceLifecycle
 internal import Transfer
 
-/// Compares an export with its manifest, then with a gateway. A signal stops either.
+/// Compares an export with its manifest, then with a gateway. A signal stops either step.
 final class Verification: Service {
     struct Result {
         /// Nil if the comparison with the manifest was not completed.

@@ -37,7 +37,7 @@ import Testing
         #expect(found.map(\.level) == [.warning, .warning], "\(found)")
         #expect(found.first?.text.contains("r.yaml:4:") == true, "\(found)")
         #expect(found.first?.text.hasSuffix("no index on type, list, so each change reads all 1,200 documents") == true)
-        #expect(found.first?.remedy?.hasPrefix("make it with rules check --make-indexes, or post {") == true)
+        #expect(found.first?.remedy?.hasPrefix("create it with rules check --make-indexes, or POST {") == true)
         #expect(found.last?.text.contains("rule 'r2': no index can serve") == true, "\(found)")
         #expect(made.withLock { $0 } == [])
     }
