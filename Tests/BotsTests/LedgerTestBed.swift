@@ -6,10 +6,10 @@ import TestKit
 
 @testable import BotState
 
-/// A state in a directory of a test.
+/// A state for tests.
 struct LedgerTestBed {
     let directory: String
-    /// Where the state is instead of in a file.
+    /// Holds the state instead of a file. Nil: the state is in a file.
     var engine: Engine?
 
     var databasePath: String { directory + "/bot.sqlite" }
@@ -26,7 +26,7 @@ struct LedgerTestBed {
         return try Ledger(files, at: StateFacts.Address(url: gateway, used: 1), ruleSetHash: rules)
     }
 
-    /// Opens the state if there is one; nil if not.
+    /// Opens the existing state; nil if there is none.
     func openExisting(_ access: Ledger.Access, rules: String = "") throws(StateError) -> Ledger? {
         try Ledger(existing: files(), ruleSetHash: rules, access: access)
     }
@@ -36,7 +36,7 @@ struct LedgerTestBed {
         try Ledger(readOnly: files(), ReadOnlyState.copy(files()), ruleSetHash: "r1")
     }
 
-    /// The files of the folder but for SQLite's shared memory, whose marks of readers change.
+    /// The files of the folder, except SQLite's shared memory, which changes with each reader.
     func contents() throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory).filter { !$0.hasSuffix("-shm") }
         let contents = names.map { ($0, FileManager.default.contents(atPath: directory + "/" + $0) ?? Data()) }
@@ -48,7 +48,7 @@ struct LedgerTestBed {
 
     func files(_ name: String = "bot") -> StateFiles { StateFiles(directory: directory, name: name) }
 
-    /// Opens the state, and gives it free when `body` is done: a task that ended a moment ago may still hold the ledger.
+    /// Opens the state, and closes it after `body`, even if a task that has just ended still references the ledger.
     @discardableResult
     func using<Result>(rules: String = "r1", _ body: (Ledger) async throws -> Result) async throws -> Result {
         let ledger = try open(rules: rules)
@@ -56,7 +56,7 @@ struct LedgerTestBed {
         return try await body(ledger)
     }
 
-    /// Once with a file, and once with an engine.
+    /// Calls `body` once with a file and once with an engine.
     static func withLedgers(_ body: (LedgerTestBed, Ledger) async throws -> Void) async throws {
         try await withLedger(body)
         let server = try TestPostgres.shared
@@ -76,7 +76,7 @@ struct LedgerTestBed {
 }
 
 extension LedgerTestBed {
-    /// Makes a state as it was before the first release, open as a run of then has it.
+    /// Makes a state in the form before the first release, and opens it like a run of that time.
     func makeOldForm() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
@@ -94,7 +94,7 @@ extension LedgerTestBed {
         return database
     }
 
-    /// Changes the tables of a state that nobody has open.
+    /// Changes the tables of a state that is not open.
     func change(_ sql: String) throws {
         let file = try DatabaseQueue(path: databasePath)
         try file.writeWithoutTransaction { try $0.execute(sql: sql) }
@@ -102,7 +102,7 @@ extension LedgerTestBed {
     }
 }
 
-/// Single parts of a record.
+/// Stores single parts of a record.
 extension Ledger {
     func recordOwnWrites(_ writes: [OwnWrite]) async throws { try await store(Record(ownWrites: writes)) }
 

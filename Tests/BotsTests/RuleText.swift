@@ -2,7 +2,7 @@ import LosslessJSON
 
 @testable import Rules
 
-/// The rules of a file given as text, which stands nowhere on a disk.
+/// The rules of a rule file that is given as text instead of on disk.
 func ruleSet(_ yaml: String) throws -> RuleSet {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: "rules.yaml", bytes: Array(yaml.utf8), shared: shared)

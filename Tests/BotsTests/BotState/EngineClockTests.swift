@@ -18,19 +18,19 @@ import Testing
         return clock
     }
 
-    @Test func timeIsTheEnginesOnceItIsKnown() {
+    @Test func engineTimeIsUsedOnceKnown() {
         let clock = clock()
         #expect(clock.now(start) == 10_000)
         clock.note(5_000_500, sent: start, answered: start + .seconds(1))
-        // The answer is of the middle of its call.
+        // The engine's time is taken as that of the middle of the call.
         #expect(clock.now(start + .milliseconds(999)) == 5_000)
         #expect(clock.now(start + .seconds(1)) == 5_001)
-        // Nobody can set it.
+        // Setting the machine's clock does not change it.
         machine.withLock { $0 = 90_000 }
         #expect(clock.now(start + .seconds(61)) == 5_061)
     }
 
-    /// The first is better than the machine's clock, which may be wrong by hours.
+    /// Even a slow first answer is better than the machine's clock, which may be hours off.
     @Test func slowAnswerIsIgnoredUnlessItIsTheFirst() {
         let clock = clock()
         clock.note(5_000_000, sent: start, answered: start + .seconds(4))
@@ -39,7 +39,7 @@ import Testing
         #expect(clock.now(start + .seconds(2)) == 5_000)
     }
 
-    @Test func clockDifferenceIsLoggedOnceAndSoIsItsEnd() {
+    @Test func clockDifferenceAndItsEndAreLoggedOnce() {
         let clock = clock()
         for time in [9_996, 13_600, 13_601, 10_004, 10_000, 9_000] {
             clock.note(time * 1000, sent: start, answered: start)

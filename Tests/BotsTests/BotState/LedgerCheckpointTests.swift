@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// The age was unknown from a start until the first save of that run.
+    /// Regression: the age was unknown from the start of a run until its first save.
     @Test func checkpointAgeIsKnownFromTheStart() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             #expect(try ledger.checkpointAge() == nil)
@@ -70,7 +70,7 @@ import Testing
                 #expect(history.first?.sequence == sequence(200))
                 #expect(history.last?.sequence == sequence(1))
                 #expect(history.contains { $0.reason == "set by hand" && $0.sequence == sequence(3) })
-                // Where the clock strikes an hour meanwhile, there is one more.
+                // There is one more if a new hour begins during the test.
                 #expect((3...4).contains(history.count))
             }
         }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    // MARK: - What is kept
+    // MARK: - Thinning of the history
 
     private func items(_ count: Int, _ make: (Int) -> CheckpointHistory.Item) -> [CheckpointHistory.Item] {
         (0..<count).map(make).reversed()

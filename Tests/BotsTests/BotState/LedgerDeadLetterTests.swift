@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// A dead letter that came after the document was read may be of newer content.
+    /// A dead letter that was added after the document was read may be about newer content.
     @Test func onlyDeadLettersFromBeforeTheReadAreDropped() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let numbers = try await ledger.keep([deadLetter(revision: "1-a"), deadLetter(revision: "2-b")])
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// It was gone as soon as the feed brought the document, although its total was not written.
+    /// Regression: it was dropped as soon as the feed delivered the document, although its total was not written.
     @Test func deadLetterOfATotalStaysUntilTheTotalIsWritten() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([

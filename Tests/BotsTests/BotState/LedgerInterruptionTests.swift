@@ -3,10 +3,10 @@ import Testing
 
 @testable import Delivery
 
-/// Documents over whose decisions the process dies.
+/// Documents whose decision crashes the process.
 @Suite struct LedgerInterruptionTests {
-    /// A run that is killed while it decides about a document: its file stays.
-    private func die(_ bed: LedgerTestBed, over documents: [(DocumentID, String)]) async throws -> [Bool] {
+    /// Simulates a run that is killed while it decides these documents: its notes stay in the file.
+    private func crash(_ bed: LedgerTestBed, over documents: [(DocumentID, String)]) async throws -> [Bool] {
         try await bed.using { ledger in
             let interruptions = try await ledger.interruptedDecisions()
             for (slot, document) in documents.enumerated() {
@@ -21,19 +21,19 @@ import Testing
             let bed = LedgerTestBed(directory: directory)
             let id: DocumentID = "é\u{0}x"
             for _ in 0..<3 {
-                let isExcluded = try await die(bed, over: [("a", "1-a"), (id, "7-b")])
+                let isExcluded = try await crash(bed, over: [("a", "1-a"), (id, "7-b")])
                 #expect(isExcluded == [false, false])
             }
-            let isExcluded = try await die(bed, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
+            let isExcluded = try await crash(bed, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
             #expect(isExcluded == [true, false, true])
         }
     }
 
-    /// It was decided beside the one that kills, each time.
+    /// It was decided concurrently with the document that crashes the process, each time.
     @Test func documentDecidedAfterACrashIsNotSuspected() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
-            for _ in 0..<2 { _ = try await die(bed, over: [("a", "1-a"), ("b", "1-b")]) }
+            for _ in 0..<2 { _ = try await crash(bed, over: [("a", "1-a"), ("b", "1-b")]) }
             try await bed.using { ledger in
                 let interruptions = try await ledger.interruptedDecisions()
                 #expect(interruptions.isSuspect("a") && interruptions.isSuspect("b"))
@@ -41,7 +41,7 @@ import Testing
                 interruptions.makeNote(0).begin("a", RevisionID("1-a"))
                 interruptions.makeNote(1).begin("b", RevisionID("1-b"))
             }
-            let isExcluded = try await die(bed, over: [("a", "1-a"), ("b", "1-b")])
+            let isExcluded = try await crash(bed, over: [("a", "1-a"), ("b", "1-b")])
             #expect(isExcluded == [false, true])
         }
     }
@@ -68,7 +68,7 @@ import Testing
             let bed = LedgerTestBed(directory: directory)
             let long = DocumentID(String(repeating: "x", count: 5000))
             for _ in 0..<4 {
-                let isExcluded = try await die(bed, over: [(long, "1-a")])
+                let isExcluded = try await crash(bed, over: [(long, "1-a")])
                 #expect(isExcluded == [false])
             }
         }

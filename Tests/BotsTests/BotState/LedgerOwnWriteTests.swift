@@ -7,7 +7,7 @@ import Testing
 @testable import DocumentFlow
 
 extension Ledger {
-    /// The indexes of those that this rule set wrote at any time.
+    /// The indexes of the revisions that this rule set has ever written.
     func ownRevisions(among revisions: [(id: DocumentID, revision: RevisionID)]) async throws -> [Int] {
         let earlier = try await earlierWrites(of: revisions, since: .max)
         return revisions.indices.filter { earlier[$0].include(revisions[$0].revision) }
@@ -75,13 +75,13 @@ extension Ledger {
         }
     }
 
-    /// An app that switches to and fro undoes nothing.
+    /// An app that toggles a value does not undo the bot's writes.
     @Test func countStartsAgainAfterAnotherContent() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             for content in [1, 1, 2, 1, 1, 1] as [UInt8] {
                 try await ledger.recordOwnWrites([effect("a", content), effect("b", 1)])
             }
-            // A pass in between does not count.
+            // An own revision without content in between, as from a pass, does not count.
             try await ledger.recordOwnRevisions([("a", RevisionID("7-x"))])
             let found = try await counts(of: [("a", 1), ("a", 2), ("a", 3), ("b", 1)], in: ledger)
             #expect(found.map(\.all) == [5, 1, 0, 6])
@@ -89,7 +89,7 @@ extension Ledger {
         }
     }
 
-    /// A clock that ran ahead made documents be refused until its time had come.
+    /// Regression: after the clock had run ahead, documents were refused until the real time had caught up.
     @Test func writesInTheFutureAreNotCounted() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
@@ -106,7 +106,7 @@ extension Ledger {
         }
     }
 
-    /// A document that is written again and again must not bring all that is known of it each time.
+    /// For a document that is written often, the state must not read all its writes each time.
     @Test func onlyTheRevisionAndRecentWritesAreRead() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             for number in 1...50 {
@@ -126,7 +126,7 @@ extension Ledger {
         }
     }
 
-    /// A hot document, for each of whose changes a rule puts another one, has thousands.
+    /// A document that a rule writes for each change of others has thousands of writes.
     @Test func onlyTheNewestWritesOfADocumentAreRead() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let writes = (1...Ledger.examinedWriteLimit + 1).map { number in

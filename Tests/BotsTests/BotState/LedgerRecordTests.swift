@@ -6,7 +6,7 @@ import Testing
 @testable import DocumentFlow
 @testable import Rules
 
-/// What settled candidates leave in the state is one transaction.
+/// The records of settled candidates are saved in one transaction.
 @Suite(.limitedParallelism) struct LedgerRecordTests {
     private func deadLetter(_ id: DocumentID, _ revision: String = "1-a") -> DeadLetter {
         DeadLetter(sequence: nil, id: id, revision: RevisionID(revision), reason: "r")
@@ -28,7 +28,7 @@ import Testing
                     caused: [.init(id: "c", revision: RevisionID("1-c"), chain: RuleChain().followed(by: "r"))],
                     ownWrites: [OwnWrite(id: "o", revision: RevisionID("1-o"), content: nil)]))
             #expect(stored.dropped.map(\.id) == ["old"] && stored.dropped.map(\.count) == [1])
-            // A dead letter that is taken over keeps its number, and is not among those that were retried.
+            // A dead letter that is replaced keeps its number, and is not dropped with the retried ones.
             #expect(stored.deadLetterNumbers == [3, 4])
             #expect(!stored.hasChangedTotal)
             #expect(try ledger.deadLetters().map(\.id) == ["again", "new"])
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// The last part fails: nothing of the first ones is left.
+    /// The last part fails, so the earlier ones are rolled back.
     @Test func failingPartUndoesTheRecord() async throws {
         try await LedgerTestBed.withLedger { _, ledger in
             try await ledger.write { try $0.execute("DROP TABLE interrupted_decision") }

@@ -30,7 +30,7 @@ import Testing
                 #expect(try ledger.missedRules() == ["a", "b\u{0}\""])
                 try await ledger.note(rules: rules, missed: ["a"])
                 #expect(try ledger.missedRules() == ["a"])
-                // Everything is read again.
+                // After a reset, the whole feed is read again.
                 try await ledger.startOver(identity: nil, at: .start, reason: "reset")
                 #expect(try ledger.missedRules() == [])
             }

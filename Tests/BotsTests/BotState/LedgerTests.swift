@@ -6,7 +6,7 @@ import Testing
 @testable import BotState
 
 @Suite struct LedgerTests {
-    // MARK: - Who has it
+    // MARK: - The lock
 
     @Test func secondRunWithTheSameNameIsRefusedWithTheHolder() async throws {
         try await LedgerTestBed.withLedger { bed, ledger in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Whoever watches the run may ask once more while it ends: SQLite crashed.
+    /// Regression: a status request while the run was ending crashed SQLite.
     @Test func closedStateCannotBeRead() async throws {
         try await withTemporaryDirectory { directory in
             let ledger = try LedgerTestBed(directory: directory).open()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    // MARK: - Beside a run
+    // MARK: - During a run
 
     @Test func sharedAccessReadsAndWritesDuringARun() async throws {
         try await LedgerTestBed.withLedger { bed, run in
@@ -150,7 +150,7 @@ import Testing
         try await LedgerTestBed.withLedger { bed, ledger in
             try await ledger.saveCheckpoint(sequence(1))
             try await #require(ledger.store as? SQLiteStore).database.writeWithoutTransaction { database in
-                // As many pages as there are; SQLite then says what it says when the disk has no more room.
+                // Limit the file to its current size: SQLite then reports the same error as for a full disk.
                 try database.execute(sql: "PRAGMA max_page_count = 1")
             }
             let long = try #require(SequenceID(String(repeating: "x", count: 100_000)))

@@ -71,7 +71,7 @@ import Testing
 
     /// A pass may have seen an older revision than the run.
     @Test func passKeepsAllTimers() async throws {
-        let cases: [(there: RuleTime, added: RuleTime, result: RuleTime)] = [
+        let cases: [(existing: RuleTime, added: RuleTime, result: RuleTime)] = [
             (time("a", 10), time("a", 20), time("a", 10)), (time("a", 20), time("a", 10), time("a", 10)),
             (time("a", 20), time("a", 10, true), time("a", 20)),
             (time("a", 10), time("a", 10, true), time("a", 10, true)),
@@ -80,10 +80,10 @@ import Testing
             (time("a", 10, true), time("a", 5, true), time("a", 10, true)),
         ]
         try await LedgerTestBed.withLedgers { _, ledger in
-            for (there, added, result) in cases {
-                try await ledger.setTimes([TimedDocument(id: "d", times: [there])])
+            for (existing, added, result) in cases {
+                try await ledger.setTimes([TimedDocument(id: "d", times: [existing])])
                 try await ledger.addTimes([TimedDocument(id: "d", times: [added])])
-                #expect(try await ledger.times(of: ["d"]) == [[result]], "\(there) \(added)")
+                #expect(try await ledger.times(of: ["d"]) == [[result]], "\(existing) \(added)")
             }
             try await ledger.addTimes([TimedDocument(id: "new", times: [time("a", 3, true)])])
             #expect(try await ledger.times(of: ["new"]) == [[time("a", 3, true)]])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BotState
 
-/// States that are shown or examined: nothing of them changes.
+/// Showing or examining a state changes nothing.
 @Suite struct ReadOnlyStateTests {
     private func withTestBed(_ body: (LedgerTestBed, StateCatalogue) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    /// What each way to look at a state with checkpoint 5 and a dead letter finds.
+    /// Checks that each way to read the state finds checkpoint 5 and a dead letter.
     private func expectAll(_ catalogue: StateCatalogue, isHeld: Bool = false) throws {
         let ledger = try catalogue.openExisting(address: nil, access: .readOnly)
         defer { ledger.close() }
@@ -34,7 +34,7 @@ import Testing
         try await ledger.keep([DeadLetter(sequence: sequence(4), id: "ä", revision: nil, reason: "because")])
     }
 
-    /// A run has the lock before it has the file open.
+    /// A run takes the lock before it opens the file.
     @Test(arguments: [false, true]) func closedStateIsReadWithoutATrace(isHeld: Bool) async throws {
         try await withTestBed { bed, catalogue in
             try await bed.using { try await fill($0) }
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// A copy would cost more with every own write that the state remembers.
+    /// Reading a copy would get slower with each own write in the state.
     @Test func stateOfARunningBotIsReadInPlace() async throws {
         try await withTestBed { bed, catalogue in
             try await bed.using { run in
@@ -73,7 +73,7 @@ import Testing
                 #expect(try shown.checkpoint()?.sequence == sequence(1))
                 try await run.saveCheckpoint(sequence(2))
                 #expect(try shown.checkpoint()?.sequence == sequence(2))
-                // Nothing is written, whatever a command tries.
+                // Writes through a read-only ledger are ignored.
                 try await shown.saveCheckpoint(sequence(3))
                 #expect(try run.checkpoint()?.sequence == sequence(2))
             }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// A run was killed after it had made the file.
+    /// A run was killed after it had created the file.
     @Test func emptyFileIsAnEmptyState() async throws {
         try await withTestBed { bed, catalogue in
             _ = try bed.files().create()

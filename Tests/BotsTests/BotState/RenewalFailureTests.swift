@@ -2,20 +2,20 @@ import Testing
 
 @testable import BotState
 
-/// What the log says when the lease of a member is over.
+/// What a member logs when its lease has ended.
 @Suite struct RenewalFailureTests {
-    @Test func memberThatStoodStillDoesNotBlameTheEngine() {
+    @Test func stalledMemberIsReportedAsTakenOver() {
         #expect(RenewalFailure().end(isRevoked: false, "engine e") == RenewalFailure.takenOver)
     }
 
-    @Test func renewalThatFailedLongAgoIsNotTheReason() {
+    @Test func earlierFailedRenewalIsNotTheReason() {
         var trouble = RenewalFailure()
         trouble.noteFailure("timed out")
         trouble.noteSuccess()
         #expect(!trouble.end(isRevoked: false, "engine e").contains("engine"))
     }
 
-    @Test func engineThatDoesNotAnswerIsNamedWithTheReason() {
+    @Test func unresponsiveEngineIsNamedWithTheReason() {
         var trouble = RenewalFailure()
         trouble.noteFailure("timed out")
         let end = trouble.end(isRevoked: false, "engine e")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BotState
 
-/// Which causes a chain follows, on a model of a database: rules write documents over documents.
+/// Which causes a rule chain follows, tested on a model of a database in which rules write documents.
 @Suite struct RuleChainCauseTests {
     /// The chains of the newest revisions.
     private struct Model {
@@ -13,13 +13,13 @@ import Testing
 
         var exists: Set<String> = []
 
-        /// Somebody else writes the document.
+        /// A writer other than the bot changes the document.
         mutating func change(_ id: String) {
             chains[id] = .begun(by: DocumentID(id), after: chains[id])
             exists.insert(id)
         }
 
-        /// Rules of several documents lead to one write. False: the chain is too long.
+        /// Rules for several documents cause one write. Returns false if the chain is too long.
         @discardableResult
         mutating func write(_ id: String, because sources: [String], by rule: String) -> Bool {
             let orders = sources.map { self[$0].followed(by: rule) }
@@ -53,7 +53,7 @@ import Testing
         ask(0)
         for number in 1..<500 {
             ask(number)
-            // It answers the earlier one only now, because of whatever has changed it last.
+            // It answers the previous request only now, caused by its latest change.
             let give = model.write("i\(number - 1)", because: "register", by: "give")
             #expect(give)
             let confirm = model.write("register", because: "i\(number - 1)", by: "confirm")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// More documents wait for the register than it remembers, and it answers one after the other.
+    /// More documents wait for the register than its chain remembers, and it answers them one by one.
     @Test func queueFilledByOthersBuildsNoChain() {
         var model = Model()
         model.change("queue")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// Documents that were there before and did nothing are no causes.
+    /// Existing documents that did nothing are not causes.
     @Test func chainAlongExistingDocumentsEnds() {
         var model = Model()
         for number in 0..<20 { model.change("d\(number)") }
@@ -111,7 +111,7 @@ import Testing
         #expect(written.count == 10)
     }
 
-    /// - Parameter loop: Each writes the next one, and the last one the first one.
+    /// - Parameter loop: Each document causes a write of the next one, and the last one of the first.
     @Test(arguments: [["a", "b"], ["a", "b", "c"], ["a", "b", "a", "c"]], [false, true])
     func documentsThatWriteEachOtherStop(loop: [String], exist: Bool) {
         var model = Model()
@@ -137,7 +137,7 @@ import Testing
         #expect(writes < 30)
     }
 
-    /// While others change the register all the time, each of their changes lets a loop go on for a while. Then it ends.
+    /// While other writers keep changing the register, each change prolongs a loop for a while. After that, it ends.
     @Test(arguments: [0, 10, 500]) func loopThroughABusyRegisterEnds(asks: Int) {
         var model = Model()
         model.change("register")

@@ -8,11 +8,11 @@ import Testing
 @testable import BotState
 @testable import FleetEngine
 
-/// The tables of a state, in files and in an engine.
+/// The tables of a state in files and in an engine.
 @Suite(.limitedParallelism) struct SchemaTests {
     // MARK: - Both databases
 
-    /// A column, with what both databases say about it.
+    /// The properties of a column that both databases report.
     private struct Column: Hashable {
         let name: String
         let type: String
@@ -39,7 +39,7 @@ import Testing
             for table in Schema.tables.map(\.name) {
                 let columns = try Row.fetchAll(database, sql: "PRAGMA table_info(\(table))")
                 tables.columns[table] = columns.map { row in
-                    // A number can't be null, although SQLite does not say so.
+                    // A primary key can't be null, although SQLite does not report that.
                     let isNullable = row["notnull"] == 0 && row["pk"] == 0
                     return Column(
                         name: row["name"], type: row["type"], isNullable: isNullable, initial: row["dflt_value"])
@@ -84,7 +84,7 @@ import Testing
             """)
         for row in indexes.rows {
             var columns = (row[3].text ?? "").split(separator: " ").map(String.init)
-            // Every index of SQLite ends with it.
+            // In SQLite, every index ends with rowid implicitly.
             if columns.count > 1, columns.last == "rowid" { columns.removeLast() }
             tables.indexes[row[0].text ?? "", default: []].insert(
                 Index(columns: columns, isUnique: row[1] == .int(1), isPartial: row[2] == .int(1)))
@@ -119,7 +119,7 @@ import Testing
                 SELECT table_name, column_name FROM information_schema.columns
                 WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
                 """)
-            #expect(others.rows.isEmpty, "these are not ordered by bytes")
+            #expect(others.rows.isEmpty, "these columns are not ordered by bytes")
         }
     }
 
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    /// A run was killed before it had made the tables; then several commands come at once.
+    /// A run was killed before it had created the tables; then several commands start at once.
     @Test func severalProcessesCreateTheTablesAtOnce() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    /// An administrator made it, because the bot's user may make none.
+    /// An administrator created the schema, because the bot's user may not.
     @Test func emptySchemaGetsTheTables() async throws {
         try await Self.withSchema { engine, connection in
             try connection.script("CREATE SCHEMA \(PostgresConnection.quotedIdentifier(engine.schema))")

@@ -83,7 +83,7 @@ import Testing
                     continue
                 }
             }
-            // It is new: the state of the run that has just begun is none to be taken over.
+            // This database is new: the state of the run that has just started must not be taken over.
             let other = try open(catalogue, at: Self.elsewhere, .unknowable)
             defer { other.ledger.close() }
             let third = try open(catalogue, at: "http://c:1/todo", .unknowable)
@@ -100,14 +100,14 @@ import Testing
             try await reset.ledger.startOver(identity: "b", at: .start, reason: "reset")
             #expect(try reset.ledger.addresses() == [Self.here])
             reset.ledger.close()
-            // What is there now is another database.
+            // The database there now counts as another one.
             #expect(try await use(catalogue, at: Self.elsewhere, .marked("a")).others == [Self.here])
         }
     }
 
-    // MARK: - States that are there
+    // MARK: - Existing states
 
-    /// As where the user may keep no mark.
+    /// Makes a state that is bound to its URL, as for a user who may not keep a mark.
     private func makeBoundState(_ catalogue: StateCatalogue, identity: String?) async throws {
         let opened = try open(catalogue, .unknowable)
         try await opened.ledger.saveCheckpoint(sequence(5))
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    // MARK: - Looking
+    // MARK: - Dry runs
 
     @Test func dryRunCreatesNoState() async throws {
         try await withCatalogue { catalogue in
@@ -182,7 +182,7 @@ import Testing
             defer { run.ledger.close() }
             try await run.ledger.saveCheckpoint(sequence(4))
             #expect(try open(catalogue, .marked("a"), for: .preview).ledger.checkpoint()?.sequence == sequence(4))
-            // What lies on the disk now is what a run that is killed leaves.
+            // A killed run would leave the files as they are now on disk.
             let killed = StateCatalogue(directory: catalogue.directory + "-killed", name: "bot")
             try FileManager.default.copyItem(atPath: catalogue.directory, toPath: killed.directory)
             try FileManager.default.removeItem(atPath: killed.directory + "/bot.sqlite-shm")
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    /// All names were listed, however many.
+    /// Regression: all names were listed, regardless of their number.
     @Test(arguments: [
         (
             "bot-07x", 30, "bot-07x' in DIR: did you mean 'bot-07'? There is 'bot-00', 'bot-01', ",

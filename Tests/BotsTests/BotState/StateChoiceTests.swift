@@ -66,7 +66,7 @@ import Testing
         #expect(chosen(.unmarked, states, at: "http://[::1]:4985/todo") == 1)
         #expect(chosen(.unmarked, states, at: "http://localhost:4984/todo") == nil)
         #expect(chosen(.unmarked, states, at: "http://localhost:4985/shop") == nil)
-        // It has a mark: another bot's machine has been there, or it is another database.
+        // With a mark, it is another database, or one that a bot on another machine uses.
         #expect(chosen(.marked("b"), states, at: "http://localhost:4985/todo") == nil)
     }
 

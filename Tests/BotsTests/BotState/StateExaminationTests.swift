@@ -5,7 +5,7 @@ import Testing
 
 @testable import BotState
 
-/// What can be seen of a state from outside, without a trace.
+/// Examining a state without changing it.
 @Suite struct StateExaminationTests {
     private func names(_ directory: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
@@ -15,7 +15,7 @@ import Testing
         StateCatalogue(directory: bed.directory, name: "bot")
     }
 
-    @Test func unusedState() async throws {
+    @Test func unusedStateIsExaminedWithoutATrace() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let ledger = try bed.open()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func stateInUse() async throws {
+    @Test func stateInUseNamesItsHolder() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let ledger = try bed.open()
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["", "UPDATE identity SET value = '99' WHERE name = 'version'"])
-    func stateWithOtherTables(change: String) async throws {
+    func stateWithOtherTablesHasAProblem(change: String) async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             if change.isEmpty {
@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    /// A run was killed before it had made the tables.
-    @Test func emptyFile() async throws {
+    /// A run was killed before it had created the tables.
+    @Test func emptyFileHasNoProblem() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             _ = try bed.files().create()
@@ -66,11 +66,11 @@ import Testing
         }
     }
 
-    @Test func foreignFile() async throws {
+    @Test func foreignFileHasAProblem() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             #expect(try catalogue(bed).examine().isEmpty)
-            try Data("this is no database, but a text that is long enough".utf8)
+            try Data("this is not a database, but a text that is long enough".utf8)
                 .write(to: URL(fileURLWithPath: bed.databasePath))
             let state = try #require(try catalogue(bed).examine().first)
             #expect(state.problem != nil && state.version == nil)

@@ -10,9 +10,9 @@ import Testing
 @testable import Bots
 @testable import Delivery
 
-/// What is left of a document that the gateway does not return.
+/// What remains of a document that the gateway does not return.
 @Suite struct DocumentRemainsTests {
-    /// The content as text, to compare.
+    /// The content as text for comparison.
     fileprivate static func text(_ content: RetriedDocument.Content?) -> String? {
         switch content {
         case .tombstone(let revision, let text):
@@ -31,12 +31,12 @@ import Testing
         ([#"{"_rev":"9-a","_deleted":true}"#, #"{"_rev":"10-a","_deleted":true}"#], "tombstone 10-a"),
         ([#"{"_rev":"2-b","_deleted":true}"#, #"{"_rev":"2-c","_deleted":true}"#], "tombstone 2-c"),
         ([#"{"_rev":"2-c","_deleted":true}"#, #"{"_rev":"2-b","_deleted":true}"#], "tombstone 2-c"),
-        // What is not deleted is no tombstone, nor what has no revision.
+        // Leaves that are not deleted or have no revision are not tombstones.
         ([#"{"_rev":"3-c"}"#, #"{"_rev":"2-b","_deleted":true}"#], "tombstone 2-b"),
         ([#"{"_rev":"3-c","_deleted":false}"#], "gone"), ([#"{"_rev":"3-c","_deleted":1}"#], "gone"),
         ([#"{"_deleted":true}"#], "gone"),
     ])
-    func remainingLeavesAreReported(leaves: [String], content: String) throws {
+    func winningTombstoneRemains(leaves: [String], content: String) throws {
         let leaves = try leaves.map { OpenRevision.found(try JSONText($0)) } + [.missing(RevisionID("99-z"))]
         #expect(Self.text(DocumentRemains.content(of: leaves)) == content)
     }
@@ -47,7 +47,7 @@ import Testing
             (.malformedAnswer, false, "unreadable: x"), (.serverError, false, "unreadable: x"),
             (.unavailable, false, "unreadable: x"), (.forbidden, false, "unreadable: x"),
         ] as [(GatewayError.Code, Bool, String)])
-    func errorsAreReportedAtTheEnd(code: GatewayError.Code, isFinal: Bool, content: String) {
+    func finalErrorDecidesWhatRemains(code: GatewayError.Code, isFinal: Bool, content: String) {
         let error = GatewayError(code, "x")
         #expect(DocumentRemains.isFinal(error) == isFinal)
         #expect(Self.text(DocumentRemains.content(after: error)) == content)
@@ -58,9 +58,9 @@ import Testing
 @Suite(.limitedParallelism) struct DeadLetteredDocumentReaderTests {
     private struct HangUp: Error {}
 
-    /// What becomes of two deleted documents; the gateway has a tombstone of the second.
+    /// Reads two deleted documents. The gateway has a tombstone of the second.
     ///
-    /// - Parameter status: Its answer for the first document; nil: it hangs up.
+    /// - Parameter status: The response for the first document; nil: the gateway closes the connection.
     private func read(status: Int?, database: Int = 200) async throws -> [String] {
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -113,7 +113,7 @@ import Testing
         return read
     }
 
-    /// The whole retry ended, and no other dead letter was tried.
+    /// Regression: the whole retry ended, and other dead letters were not retried.
     @Test(arguments: [500, 502, 503, 429, 401, 403, 405, nil])
     func permanentlyFailingDocumentIsSkipped(status: Int?) async throws {
         let read = try await read(status: status)
@@ -124,7 +124,7 @@ import Testing
         #expect(try await read(status: 404) == ["gone", "tombstone 2-b"])
     }
 
-    /// It is not the document's fault if the gateway does not answer at all.
+    /// If the gateway does not answer at all, the document is not the cause.
     @Test func outageEndsTheRetry() async throws {
         let failure = await #expect(throws: RunError.self) { try await read(status: 500, database: 503) }
         #expect(failure?.code == .gaveUp)

@@ -9,7 +9,7 @@ import Testing
 @testable import Delivery
 
 @Suite struct PassTaskTests {
-    /// Takes nothing: a pass has a delivery of its own.
+    /// Ignores all candidates: a pass has its own delivery.
     private struct NoEnqueuer: CandidateEnqueuer {
         let isDurable = false
 
@@ -18,7 +18,7 @@ import Testing
         func untilSettled() async throws -> Bool { true }
     }
 
-    private struct Look: Service {
+    private struct OneTask: Service {
         let task: PassTask
 
         func run() async throws {
@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Two passes are due, and the run is stopped during the first.
-    @Test(.timeLimit(.minutes(1))) func daemonThatIsStoppedBeginsNoFurtherPass() async throws {
+    @Test(.timeLimit(.minutes(1))) func stoppedDaemonBeginsNoFurtherPass() async throws {
         let schedules = try scheduled("0 3 * * *") + scheduled("0 4 * * *")
         try await LedgerTestBed.withLedger { _, ledger in
             try await ledger.keepSchedules(schedules, now: 0)
@@ -42,7 +42,7 @@ import Testing
                     try? await gracefulShutdown()
                     return false
                 }, ledger, settings, Logger(label: "passes"))
-            let group = ServiceGroup(services: [Look(task: task)], logger: Logger(label: "passes"))
+            let group = ServiceGroup(services: [OneTask(task: task)], logger: Logger(label: "passes"))
             async let ended: Void? = try? group.run()
             await passes.wait { !$0.isEmpty }
             await group.triggerGracefulShutdown()

@@ -19,7 +19,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
 @Suite struct PassTimesTests {
     private func seconds(_ text: String) throws -> Int { try #require(UTCDate(rfc3339: text)?.seconds) }
 
-    /// What a bot does whose clock moves on as it waits.
+    /// Simulates a bot, and returns when its passes begin.
     private func begun(
         _ line: String, _ zone: String = "UTC", from start: String, to end: String, lasting: Int = 60
     ) throws -> [String] {
@@ -40,7 +40,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         return begun
     }
 
-    @Test func monthHasItsPasses() throws {
+    @Test func monthHasOnePassPerDay() throws {
         let begun = try begun("0 3 * * *", "Europe/Berlin", from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z")
         #expect(begun.count == 31)
         #expect(begun.filter { $0.hasSuffix("T01:00:00Z") }.count == 24)
@@ -56,7 +56,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         }
     }
 
-    @Test func passThatTakesTooLongIsFollowedByOne() throws {
+    @Test func longPassIsFollowedByOneMissedPass() throws {
         let begun = try begun(
             "*/10 * * * *", from: "2026-11-24T00:05:00Z", to: "2026-11-24T02:00:00Z", lasting: 35 * 60)
         #expect(
@@ -85,7 +85,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         var late = PassTimes(try scheduled("0 * * * *"), recorded(now - 7200, now - 10_000), now: now)
         let again = late.begin(0, now: now)
         #expect(again.begun == now)
-        // The time for which it runs is the same.
+        // The scheduled time that it runs for is unchanged.
         #expect(again.time == now - 9000)
         #expect(late.begin(0, now: now + 100).time == now - 9000)
     }

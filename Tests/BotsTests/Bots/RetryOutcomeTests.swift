@@ -4,9 +4,9 @@ import Testing
 @testable import BotState
 @testable import Bots
 
-/// How many dead letters were to be retried, and how many are left.
+/// How many dead letters a retry had, and how many are left.
 @Suite struct RetryOutcomeTests {
-    private func withLetters(_ body: (Ledger, RetryOutcome) async throws -> Void) async throws {
+    private func withDeadLetters(_ body: (Ledger, RetryOutcome) async throws -> Void) async throws {
         try await LedgerTestBed.withLedger { _, ledger in
             let deadLetters = (1...4).map { number in
                 DeadLetter(
@@ -25,11 +25,11 @@ import Testing
     @Test(
         arguments: [
             (.numbers([1, 2, 9]), 2), (.numbers([]), 0), (.matching(DeadLetterFilter(), upTo: 4), 4),
-            // Dead letters that came since the command began are not retried.
+            // Dead letters that were added after the command began are not retried.
             (.matching(DeadLetterFilter(), upTo: 3), 3), (.matching(DeadLetterFilter(rule: .named("s")), upTo: 4), 1),
         ] as [(DeadLetterRetry.Selection, Int)])
-    func thoseThatExistAreCounted(deadLetters: DeadLetterRetry.Selection, count: Int) async throws {
-        try await withLetters { ledger, outcome in
+    func existingDeadLettersAreCounted(deadLetters: DeadLetterRetry.Selection, count: Int) async throws {
+        try await withDeadLetters { ledger, outcome in
             try outcome.begin(deadLetters, ledger)
             #expect(outcome.before == count && outcome.left == count)
         }
@@ -37,13 +37,13 @@ import Testing
 
     @Test(arguments: [
         ([1, 2, 3, 4], [1, 2, 3, 4], 0), ([1, 2, 3, 4], [1, 3], 2),
-        // Stopped after two: the others were not tried, so they are left.
+        // Stopped after two: the others were not retried, so they are left.
         ([1, 2], [1, 2], 2), ([1, 2], [1], 3), ([], [], 4),
-        // Another process dropped a dead letter that was not tried: nobody looked.
+        // Another process dropped a dead letter that was not retried, which still counts as left.
         ([1, 2], [1, 2, 3], 2),
     ])
     func undroppedDeadLettersAreLeft(tried: [Int], dropped: [Int], left: Int) async throws {
-        try await withLetters { ledger, outcome in
+        try await withDeadLetters { ledger, outcome in
             try outcome.begin(.matching(DeadLetterFilter(), upTo: 4), ledger)
             outcome.note(tried.map(document))
             try await ledger.drop(dropped)
@@ -53,9 +53,9 @@ import Testing
         }
     }
 
-    /// A run beside the retry may add dead letters of the same documents.
+    /// A concurrent run may add dead letters of the same documents.
     @Test func moreTriedThanSelectedGivesNoNegativeCount() async throws {
-        try await withLetters { ledger, outcome in
+        try await withDeadLetters { ledger, outcome in
             try outcome.begin(.numbers([1]), ledger)
             outcome.note([document(1), document(2)])
             try await ledger.drop([1])
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func unreadableStateLeavesAll() async throws {
-        try await withLetters { ledger, outcome in
+        try await withDeadLetters { ledger, outcome in
             try outcome.begin(.numbers([1, 2]), ledger)
             outcome.note([document(1)])
             try await ledger.drop([1])

@@ -6,7 +6,7 @@ import Testing
 @testable import Bots
 @testable import GatewayClient
 
-/// What a run tells of itself, during the run and after it.
+/// What a run reports about itself, during the run and after it.
 @Suite struct RunReportTests {
     @Test func reportIsEmptyBeforeTheFirstContact() async {
         let report = RunReport()
@@ -32,7 +32,7 @@ import Testing
         #expect(await report.expectedDocuments == 7)
     }
 
-    /// After a reset the next delivery goes on with the counts of the one before: none counts twice.
+    /// After a reset, the next delivery continues the counts of the previous one, and nothing counts twice.
     @Test func countsContinueAfterAReset() async {
         let report = RunReport()
         await report.noteContactRetry()

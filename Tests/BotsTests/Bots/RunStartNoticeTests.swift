@@ -4,7 +4,7 @@ import Testing
 
 @testable import Bots
 
-/// What a run says at its start: with which severity, and with which command as advice.
+/// What a run logs at its start: at which level, and with which command as advice.
 @Suite struct RunStartNoticeTests {
     @Test(
         arguments: [

@@ -4,7 +4,7 @@ import Testing
 @testable import BotState
 @testable import Bots
 
-/// Where a run starts, and what it says about that.
+/// Where a run starts, and what it logs about that.
 @Suite struct StartFactsTests {
     struct Case: Sendable {
         var checkpoint: Int?
@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: [
         Case(start: at(0)),
         Case(checkpoint: 5, start: at(5)),
-        // The checkpoint counts more than anything else.
+        // The checkpoint overrides everything else.
         Case(checkpoint: 5, since: .beginning, start: at(5, .sinceIgnored)),
         Case(checkpoint: 5, since: .now, newest: 9, start: at(5, .sinceIgnored)),
         Case(checkpoint: 5, since: .sequence(sequence(7)), start: at(5, .sinceIgnored)),
@@ -49,9 +49,9 @@ import Testing
         Case(
             checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(plain: ["a"], timed: ["t"]),
             start: at(5, .rulesChanged(["a"]), .timedRulesChanged(["t"]))),
-        // The run counts all documents for rules that count, and says so.
+        // For rules with aggregate, the run counts all documents and logs that.
         Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(areCounted: true), start: at(5)),
-        // Changed in a run that has saved no checkpoint since.
+        // The rules changed in a run that did not save a checkpoint.
         Case(checkpoint: 5, changedRules: ChangedRules(plain: ["a"]), start: at(5, .rulesChanged(["a"]))),
         // The copy tells which channels were read.
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a"], start: at(5)),
@@ -63,7 +63,7 @@ import Testing
             checkpoint: 5, checkpointRules: "r0", since: .beginning, copy: copy(5), channels: ["a"], newest: 4,
             start: at(5, .sinceIgnored, .channelsChanged, .rulesChanged([]), .notReached(newest: sequence(4)))),
     ])
-    func theCheckpointCountsFirst(test: Case) {
+    func checkpointHasPriority(test: Case) {
         #expect(test.facts.start(newest: test.newest.map(sequence)) == test.start)
     }
 
@@ -75,7 +75,7 @@ import Testing
         Case(since: .sequence(sequence(7)), newest: 6, start: at(7, .notReached(newest: sequence(6)))),
         Case(since: .sequence(sequence(7)), newest: 7, start: at(7)),
     ])
-    func thenTheOption(test: Case) {
+    func sinceHasPriorityOverTheCopy(test: Case) {
         #expect(test.facts.start(newest: test.newest.map(sequence)) == test.start)
     }
 
@@ -84,16 +84,16 @@ import Testing
         Case(copy: copy(8), newest: 7, start: at(8, .atCopy(savedAt: "then"), .notReached(newest: sequence(7)))),
         Case(copy: copy(8, channels: ["a"]), channels: ["a"], start: at(8, .atCopy(savedAt: "then"))),
         Case(copy: copy(nil), start: at(0)),
-        // What other rules or channels have passed is not done.
+        // Changes that other rules or channels have finished still count as new.
         Case(copy: copy(8, rules: "r0"), start: at(0, .otherCopy)),
         Case(copy: copy(8, channels: ["a"]), start: at(0, .otherCopy)),
         Case(copy: copy(8), channels: ["a"], start: at(0, .otherCopy)),
-        // Somebody removed the checkpoint: the copy must not bring it back.
+        // The checkpoint was reset by a command: the copy must not restore it.
         Case(isCheckpointReset: true, copy: copy(8), start: at(0)),
         Case(isCheckpointReset: true, copy: copy(8, rules: "r0"), start: at(0)),
         Case(isCheckpointReset: true, since: .sequence(sequence(7)), start: at(7)),
     ])
-    func thenTheCopyInTheDatabase(test: Case) {
+    func copyIsUsedWithoutCheckpointAndSince(test: Case) {
         #expect(test.facts.start(newest: test.newest.map(sequence)) == test.start)
     }
 
@@ -108,11 +108,11 @@ import Testing
         Case(start: at(0)), Case(since: .beginning, start: at(0)), Case(since: .sequence(sequence(7)), start: at(0)),
         Case(checkpoint: 5, since: .now, start: at(0)),
     ])
-    func otherwiseItIsNot(test: Case) {
+    func otherStartsDoNotNeedTheNewestSequence(test: Case) {
         #expect(!test.facts.needsNewest)
     }
 
-    /// CouchDB's sequences of one database are compared by their counts; those of two forms not at all.
+    /// Sequences of one CouchDB database are compared by their numbers. Sequences of different forms can't be compared.
     @Test(arguments: [
         ("7-g1AAA", "6-g1AAB", true), ("7-g1AAA", "8-g1AAB", false), ("7-g1AAA", "x", false), ("x", "7", false),
     ])

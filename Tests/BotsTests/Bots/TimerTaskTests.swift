@@ -23,8 +23,8 @@ import Testing
         func untilSettled() async throws -> Bool { true }
     }
 
-    /// The queue of the process knows what is under way. Only a log does not.
-    @Test(arguments: [false, true]) func onlyWhatALogWasGivenIsRemembered(isDurable: Bool) async throws {
+    /// The process's own queue knows which documents are under way; a log does not.
+    @Test(arguments: [false, true]) func onlyTimersDispatchedToALogAreRemembered(isDurable: Bool) async throws {
         try await LedgerTestBed.withLedger { _, ledger in
             var settings = Delivery.Settings()
             settings.now = { 100 }

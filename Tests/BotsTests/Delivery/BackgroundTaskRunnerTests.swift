@@ -8,7 +8,7 @@ import Testing
 
 /// How a run executes its background tasks.
 @Suite struct BackgroundTaskRunnerTests {
-    /// Always has something left.
+    /// Never runs out of work.
     private struct EndlessTask: BackgroundTask {
         let woken = Signal()
         let phases: Monitor<[BackgroundTaskPhase]>

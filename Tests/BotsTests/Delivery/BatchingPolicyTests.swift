@@ -2,11 +2,11 @@ import Testing
 
 @testable import Delivery
 
-/// When an idle writer may take what there is.
+/// When an idle writer may take the waiting candidates.
 @Suite struct BatchingPolicyTests {
     private static let start = ContinuousClock.now
 
-    /// Another writer has taken something at the start and is not back.
+    /// Another writer has taken a batch at the start and has not returned.
     @Test(arguments: [
         (1, 1, 0, false), (124, 1 << 19, 999, false), (125, 1, 0, true), (1, 1 << 20, 0, true), (1, 1, 1000, true),
     ])

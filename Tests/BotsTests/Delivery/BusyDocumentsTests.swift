@@ -11,7 +11,7 @@ import Testing
         return BusyDocuments(limits)
     }
 
-    /// Those of other keyspaces, too: a rule may `put` them.
+    /// Also in other keyspaces, where a rule may `put` documents.
     @Test(arguments: [nil, "others"]) func busyDocumentIsLoggedOnce(keyspace: String?) async throws {
         let place = DocumentPlace(keyspace: keyspace, id: "a")
         let busy = busy()

@@ -36,7 +36,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["b", "c", "d"])
     }
 
-    /// What a merged candidate costs is what is left of the sum.
+    /// A merged candidate costs the sum of both minus the released bytes.
     @Test func mergingReleasesUnneededBytes() async {
         for isDeleted in [true, false] {
             let queue = CandidateQueue()
@@ -64,7 +64,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["c"])
         await queue.release(["b"] as [DocumentID])
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.reason.sequence) == [sequence(3)])
-        // A hold beside a candidate that is under way: both must end.
+        // A hold while a candidate of the same document is under way: both must end.
         await queue.hold(["b"] as [DocumentID])
         await queue.release(["b"] as [DocumentID])
         await queue.submit(candidates(["d"]))
@@ -110,8 +110,8 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
-    /// A document that must be read first is not decided from an older row that came after it.
-    @Test func candidateToBeReadStaysSo() async {
+    /// A document that must be read first is not decided from an older row that arrived later.
+    @Test func unreadCandidateStaysUnread() async {
         let queue = CandidateQueue()
         let all = candidates(["a", "a", "a"], bytes: 5)
         var unread = all[1]
@@ -121,7 +121,7 @@ import Testing
         #expect(await queue.take(limit: 2, byteLimit: 1000).map(\.content.isUnread) == [false, true])
     }
 
-    /// A queued row was decided from its old body after the document had been read again.
+    /// Regression: a queued row was decided from its old body after the document had been read again.
     @Test func secondReadCoversLaterChanges() async {
         let queue = CandidateQueue()
         var all = candidates(["a", "a", "b", "b"], bytes: 5)
@@ -131,7 +131,7 @@ import Testing
         let freed = await queue.absorbWaiting(into: &first[0])
         #expect(freed == CandidateQueue.Freed(bytes: 15, documents: 1))
         #expect(first[0].receipts.tickets.count == 2)
-        // A tombstone is a change of its own.
+        // A tombstone is a separate change.
         let nothing = await queue.absorbWaiting(into: &first[1])
         #expect(nothing == CandidateQueue.Freed())
         await queue.release(first)
@@ -145,7 +145,7 @@ import Testing
         var tombstone = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: false)
         let body = #"{"_id":"a","_rev":"2-b","_deleted":true}"#
         #expect(!tombstone.content.isUnread && tombstone.content.document == Array(body.utf8))
-        // A gateway that keeps no members does not take away those that the feed has brought.
+        // If the gateway returns no members, those from the feed are kept.
         tombstone.setTombstone(Array(#"{"_id":"a","_rev":"2-b","_deleted":true,"n":1}"#.utf8))
         tombstone.setTombstone(nil)
         #expect(tombstone.content.isDeleted && tombstone.content.document.count > body.utf8.count)
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func postponedCandidateWaitsAndOthersGoOn() async {
+    func postponedCandidateWaitsAndOthersContinue() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b"]))
         let first = await queue.take(limit: 1, byteLimit: 1000)
@@ -292,7 +292,7 @@ import Testing
         try await room
     }
 
-    /// It went round and round, because there was room for bytes.
+    /// Regression: it kept looping, because there was room for bytes.
     @Test(.timeLimit(.minutes(5)))
     func waitingReaderSleeps() async throws {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
@@ -321,7 +321,7 @@ import Testing
         ([], 2, 100, []),
         ([500], 2, 100, [[500]]),
     ])
-    func packsByCountAndBytesInOrder(sizes: [Int], count: Int, bytes: Int, expected: [[Int]]) {
+    func elementsAreGroupedByCountAndBytes(sizes: [Int], count: Int, bytes: Int, expected: [[Int]]) {
         #expect(sizes.grouped(count: count, bytes: bytes, size: { $0 }).map(Array.init) == expected)
     }
 }

@@ -8,14 +8,14 @@ import Testing
 @testable import BotState
 @testable import Delivery
 
-/// Tasks that go on while a run has work, such as the one that looks whether the database was reset.
+/// Tasks that run as long as the run has work, such as the check for a reset of the database.
 @Suite struct CompanionTests {
-    /// Has nothing.
+    /// Delivers nothing.
     private struct EmptySource: WorkSource {
         func run(into delivery: Delivery) async throws {}
     }
 
-    /// Goes on after the feed has ended, until the run is cancelled, or the companion was cancelled before.
+    /// Continues after the feed has ended, until the run or the companion is cancelled.
     private struct LongTask: BackgroundTask {
         let woken = Signal()
         let isAtWork: Monitor<Bool>

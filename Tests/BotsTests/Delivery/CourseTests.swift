@@ -7,7 +7,7 @@ import Testing
 @testable import Delivery
 @testable import Rules
 
-/// What each answer means for a candidate, at each step of its way.
+/// What each result means for a candidate, at each of its steps.
 @Suite struct CourseTests {
     private static let limit = 10
     private static let now = ContinuousClock.now
@@ -59,7 +59,7 @@ import Testing
         Reading(found: .gone(nil), reason: Reason(countsOnly: true), next: .passedOver),
         Reading(found: .unreadable(reason: "no"), next: .deadLettered), Reading(found: .noConflict, next: .proceed),
     ])
-    private func readingLeadsOnOrToTheEnd(test: Reading) {
+    private func readResultLeadsToTheNextCommand(test: Reading) {
         var course = Course(Self.candidate(test.reason))
         let next = Next(course.take(test.found))
         #expect(next == test.next)
@@ -75,16 +75,16 @@ import Testing
         #expect(course.candidate.content.revision == RevisionID(revision))
     }
 
-    /// A document that is gone waits for no time. Its dead letters may be those of its tombstone, unless a retry asked.
+    /// A document that is gone has no timers. Its dead letters may belong to its tombstone, unless it is being retried.
     @Test(arguments: [[], [7]])
-    func goneDocumentLeavesNoTimes(deadLetters: [Int]) {
+    func goneDocumentHasNoTimers(deadLetters: [Int]) {
         var course = Course(Self.candidate(Reason(deadLetters: deadLetters)))
         _ = course.take(.gone(nil))
         #expect(course.result.times == [])
         #expect((course.candidate.content.highestDeadLetterNumber == 0) == deadLetters.isEmpty)
     }
 
-    @Test func documentWithOneLeafIsNotAskedForLeavesAgain() {
+    @Test func leavesAreNotRequestedAgainForADocumentWithOneLeaf() {
         var course = Course(Self.candidate(Reason(leaves: [RevisionID("1-a"), RevisionID("1-b")])))
         #expect(course.candidate.mayBeInConflict)
         _ = course.take(.noConflict)
@@ -99,7 +99,7 @@ import Testing
         let next: Next
     }
 
-    private static let letter = DeadLetter(sequence: nil, id: "a", revision: nil, reason: "no")
+    private static let deadLetter = DeadLetter(sequence: nil, id: "a", revision: nil, reason: "no")
 
     @Test(arguments: [
         Deciding(decided: .ownRevision, next: .passedOver),
@@ -107,14 +107,14 @@ import Testing
         Deciding(decided: .ownRevision, reason: Reason(isOfCount: true), next: .proceed),
         Deciding(decided: .ownRevision, reason: Reason(recount: 3), next: .proceed),
         Deciding(decided: .counted(failure: nil), next: .passedOver),
-        Deciding(decided: .counted(failure: letter), next: .deadLettered),
+        Deciding(decided: .counted(failure: deadLetter), next: .deadLettered),
         Deciding(decided: .impossible(reason: "no"), next: .deadLettered),
-        Deciding(decided: .refused(letter), next: .deadLettered), Deciding(decided: .slow, next: .again),
+        Deciding(decided: .refused(deadLetter), next: .deadLettered), Deciding(decided: .slow, next: .again),
         Deciding(decided: .noProcess, next: .again), Deciding(decided: .waits(until: now, lastRule: "r"), next: .wait),
         Deciding(decided: .passedOver, next: .passedOver),
         Deciding(decided: .abandoned, next: .abandon),
     ])
-    private func decisionLeadsOnOrToTheEnd(test: Deciding) {
+    private func decisionLeadsToTheNextCommand(test: Deciding) {
         var course = Course(Self.candidate(test.reason))
         let next = Next(course.take(test.decided))
         #expect(next == test.next)
@@ -142,7 +142,7 @@ import Testing
         StageCase(answer: .done(hasEffect: false), next: .proceed),
         StageCase(answer: .done(hasEffect: true), next: .proceed), StageCase(answer: .outdated, next: .again),
         StageCase(answer: .outdated, outdated: 3, next: .again),
-        // After five in a row it is left alone for a while, and after every five more.
+        // After every five in a row, it waits for a while.
         StageCase(answer: .outdated, outdated: 4, next: .wait), StageCase(answer: .outdated, outdated: 5, next: .again),
         StageCase(answer: .outdated, outdated: 9, next: .wait),
         StageCase(answer: .impossible(rule: nil, reason: "no"), next: .deadLettered),
@@ -150,7 +150,7 @@ import Testing
         StageCase(answer: .notResolved(nil), next: .again),
         StageCase(answer: .notResolved(SkippedRule(rule: "r", reason: "no")), next: .again),
     ])
-    private func stageLeadsOnOrToTheEnd(test: StageCase) throws {
+    private func stageResultLeadsToTheNextCommand(test: StageCase) throws {
         var course = try Self.planned(Self.candidate { $0.history.outdatedDecisions = test.outdated })
         let next = Next(course.take(test.answer, now: Self.now))
         #expect(next == test.next)
@@ -159,18 +159,18 @@ import Testing
     }
 
     @Test(arguments: [(nil, "last"), ("first", "first")])
-    func impossibleEffectIsBlamedOnItsRule(rule: String?, blamed: String) throws {
+    func impossibleEffectNamesItsRule(rule: String?, blamed: String) throws {
         var course = try Self.planned(Self.candidate { $0.history.lastRule = "last" })
         course.edit { _, _, history in history.lastRule = "last" }
         guard case .end(.deadLettered(let letter)) = course.take(.impossible(rule: rule, reason: "no"), now: Self.now)
         else {
-            Issue.record("it goes on")
+            Issue.record("it continues")
             return
         }
         #expect(letter.rule == blamed && letter.reason == "no")
     }
 
-    /// The rules without `resolve` decide it next, with the failure of that rule.
+    /// The rules without `resolve` decide it next, and the failure of that rule is kept.
     @Test func unresolvedDocumentIsDecidedByOtherRules() throws {
         var course = try Self.planned(
             Self.candidate(Reason(leaves: [RevisionID("1-a"), RevisionID("1-b")])) { $0.history.isCounted = true })
@@ -201,23 +201,23 @@ import Testing
     @Test(arguments: [
         Write(outcome: .written(RevisionID("2-b")), next: .wrote),
         Write(outcome: .rejected(status: 403, reason: "no"), next: .deadLettered),
-        // A write that fails may succeed later, but not for ever. Conflicts before it are no failures.
+        // A failed write is retried, but not forever. Conflicts before it don't count as failures.
         Write(outcome: .failed(reason: "x"), next: .again),
         Write(outcome: .failed(reason: "x"), failures: 8, next: .again),
         Write(outcome: .failed(reason: "x"), failures: 9, next: .deadLettered),
         Write(outcome: .failed(reason: "x"), attempts: 1000, failures: 8, next: .again),
-        // A gateway that can't decide now is no reason to give a document up.
+        // If the gateway can't decide now, the document is not given up.
         Write(outcome: .undecided(reason: "busy"), attempts: 1000, failures: 9, next: .again),
-        // Neither are writes of others, but a gateway that refuses the revision that it has is.
+        // Nor is it after writes of others. But if the gateway keeps refusing its current revision, it is given up.
         Write(outcome: .conflict, attempts: 1000, next: .again),
         Write(outcome: .conflict, attempts: 1000, unexplained: 8, next: .again),
         Write(outcome: .conflict, attempts: 1000, unexplained: 9, next: .deadLettered),
         Write(outcome: .unmentioned, unexplained: 8, next: .again),
         Write(outcome: .unmentioned, unexplained: 9, next: .deadLettered),
-        // Others write it all the time.
+        // Other writers keep changing it.
         Write(outcome: .conflict, attempts: 9, conflicts: 9, next: .wait),
     ])
-    private func outcomeEndsACourseOrItIsDecidedAgain(test: Write) {
+    private func writeOutcomeLeadsToTheNextCommand(test: Write) {
         var course = Course(
             Self.candidate {
                 $0.history.attempts = test.attempts
@@ -230,8 +230,8 @@ import Testing
         #expect(course.candidate.history.attempts == test.attempts + 1)
     }
 
-    /// Failures are counted, not what came between them: a contested document gets as many as any other. The conflicts
-    /// here are with other revisions.
+    /// Only failures are counted, not other outcomes between them: a contested document gets as many attempts as any
+    /// other. The conflicts here are with other revisions.
     @Test(
         arguments: [
             ([(.conflict, 9), (.failed(reason: "x"), 1)], nil), ([(.conflict, 9), (.failed(reason: "x"), 9)], nil),
@@ -254,7 +254,7 @@ import Testing
         #expect(attempts == attemptsOfDeadLetter)
     }
 
-    /// Others write a document all the time if its writes conflict ten times in a row, not if there are ten writes.
+    /// A document is contested if its writes conflict ten times in a row, not merely if it is written ten times.
     @Test(
         arguments: [
             ([(.conflict, 9)], false), ([(.conflict, 10)], true), ([(.conflict, 11)], false), ([(.conflict, 20)], true),
@@ -263,7 +263,7 @@ import Testing
             ([(.conflict, 9), (.undecided(reason: "busy"), 1), (.conflict, 9)], false),
             ([(.conflict, 9), (.unmentioned, 1), (.conflict, 10)], true),
         ] as [([(BulkOutcome, Int)], Bool)])
-    func conflictsInARowMakeADocumentContested(outcomes: [(BulkOutcome, Int)], isContested: Bool) {
+    func consecutiveConflictsMakeADocumentContested(outcomes: [(BulkOutcome, Int)], isContested: Bool) {
         var history = History()
         for outcome in outcomes.flatMap({ Array(repeating: $0.0, count: $0.1) }) { history.note(outcome) }
         #expect(history.isContested == isContested)

@@ -5,7 +5,7 @@ import Testing
 @testable import BotState
 @testable import Delivery
 
-/// What candidates that are over leave behind: what is recorded and counted.
+/// What is recorded and counted when candidates end.
 @Suite struct EndingsTests {
     private func course(
         _ id: DocumentID = "a", deadLetters: [Int] = [], _ edit: (inout PlanResult) -> Void = { _ in }
@@ -25,14 +25,14 @@ import Testing
         return endings
     }
 
-    /// Its revision is an own one, its content led to a write: both must be on disk before its tickets are finished.
+    /// Its own revision and the content that led to the write must both be on disk before its tickets are finished.
     @Test func ownWriteIsRecorded() {
         let endings = endings(course(), .wrote(RevisionID("2-b")))
         #expect(endings.ownWrites.map(\.revision) == [RevisionID("2-b")])
         #expect(endings.ownWrites.map(\.id) == ["a"] && endings.writtenDocuments == ["a"])
     }
 
-    /// With a receiver's answer in it, the new revision is a change that rules must see.
+    /// If a receiver's response was merged into it, the new revision is a change that rules must decide.
     @Test func revisionWithAMergedResponseIsDecidedAgain() {
         let endings = endings(
             course {
@@ -50,7 +50,7 @@ import Testing
         #expect(endings.decided.count == 1 && endings.writtenDocuments.isEmpty)
     }
 
-    /// The dead letter replaces the document's earlier ones; those of documents that are done are settled.
+    /// A new dead letter replaces the document's earlier ones. Dead letters of finished documents are settled.
     @Test func deadLettersOfFinishedDocumentsAreDropped() {
         var endings = Endings()
         endings.append(course("a", deadLetters: [1, 2]), .unchanged)
@@ -61,7 +61,7 @@ import Testing
         #expect(endings.deadLetters.map(\.replaced) == [[4]])
     }
 
-    /// A rule that failed alone has its dead letter, once the effects of the others are written.
+    /// A single failed rule gets its own dead letter once the effects of the other rules are written.
     @Test func skippedRuleHasItsOwnDeadLetter() {
         let endings = endings(
             course(deadLetters: [4]) { $0.skippedRules = [SkippedRule(rule: "broken", reason: "no number")] },
@@ -71,7 +71,7 @@ import Testing
         #expect(endings.deadLettered.isEmpty)
     }
 
-    /// Beyond the limit of errors, documents are neither dead-lettered nor done.
+    /// Beyond the error limit, documents are neither dead-lettered nor finished.
     @Test func deadLettersBeyondTheLimitAreDropped() {
         var endings = Endings()
         for id in ["a", "b", "c"] as [DocumentID] {
@@ -83,7 +83,7 @@ import Testing
         #expect(endings.candidates.map(\.id) == ["a", "b"])
     }
 
-    /// Dead letters, and what was sent, are recorded before the next request goes out.
+    /// Dead letters and sent events are recorded before the next request is sent.
     @Test(arguments: [
         (Ending.wrote(RevisionID("2-b")), false), (.unchanged, false), (.passedOver, false), (.tookEffect, true),
         (.deadLettered(DeadLetter(sequence: nil, id: "a", revision: nil, reason: "x")), true),

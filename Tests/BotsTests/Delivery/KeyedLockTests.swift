@@ -4,17 +4,17 @@ import Testing
 @testable import Delivery
 
 @Suite(.limitedParallelism) struct KeyedLockTests {
-    /// Counts how many have each thing, and the most that ever did.
+    /// Counts the current holders of each key, and the maximum at any time.
     private actor Usage {
         private var now: [Int: Int] = [:]
         private(set) var most = 0
 
-        func begin(_ things: Set<Int>) {
-            for thing in things { now[thing, default: 0] += 1 }
+        func begin(_ keys: Set<Int>) {
+            for key in keys { now[key, default: 0] += 1 }
             most = max(most, now.values.max() ?? 0)
         }
 
-        func end(_ things: Set<Int>) { for thing in things { now[thing, default: 0] -= 1 } }
+        func end(_ keys: Set<Int>) { for key in keys { now[key, default: 0] -= 1 } }
     }
 
     @Test func keyIsNeverHeldTwice() async {
@@ -22,12 +22,12 @@ import Testing
         await withTaskGroup { group in
             for task in 0..<200 {
                 group.addTask {
-                    let things: Set = [task % 3, task % 5 + 10, task % 7 + 20]
-                    await lock.lock(things)
-                    await usage.begin(things)
+                    let keys: Set = [task % 3, task % 5 + 10, task % 7 + 20]
+                    await lock.lock(keys)
+                    await usage.begin(keys)
                     await Task.yield()
-                    await usage.end(things)
-                    await lock.unlock(things)
+                    await usage.end(keys)
+                    await lock.unlock(keys)
                 }
             }
         }
@@ -52,7 +52,7 @@ import Testing
                 add.yield(1)
                 await lock.unlock([1, 2])
             }
-            // It could have 2, but the one before it is waiting for that.
+            // Key 2 is free, but an earlier task is waiting for it.
             while await lock.waitingCount < 1 { await Task.yield() }
             group.addTask {
                 await lock.lock([2])

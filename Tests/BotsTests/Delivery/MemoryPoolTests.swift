@@ -16,7 +16,7 @@ import Testing
     @Test func fullBotLeavesOthersTheirPart() {
         let pool = MemoryPool(bytes: 100)
         let (first, second) = (pool.join(), pool.join())
-        // Its own part of 25, and the common half.
+        // Its own part of 25, and the shared half.
         while first.hasRoom { first.add(1) }
         #expect(first.bytes == 75)
         while second.hasRoom { second.add(1) }
@@ -137,7 +137,7 @@ import Testing
         #expect(await budget(1 << 40).portion(isAlone: false).limit == 2 << 20)
     }
 
-    /// A single document is expected to be as large as the one before.
+    /// A single document is expected to be as large as the previous one.
     @Test func secondLargeDocumentWaitsForRoom() async throws {
         let budget = budget()
         let first = await budget.portion(isAlone: true)

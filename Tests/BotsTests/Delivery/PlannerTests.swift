@@ -65,7 +65,7 @@ import Testing
         let made = course.makeWrite(keepsContent: false)
         let request = try #require(made)
         #expect(String(decoding: request.document.segments.joined(), as: UTF8.self) == written)
-        // What was read is let go: after a refusal the document is read again.
+        // The content is released: after a refusal, the document is read again.
         #expect(course.candidate.content.isUnread && course.plan == nil && course.result.rules == ["done"])
     }
 
@@ -75,7 +75,7 @@ import Testing
         #expect(course.candidate.history.lastRule == "remove")
     }
 
-    /// A `put` alone is an effect, too: the content that leads to it is counted.
+    /// A `put` alone is an effect too, so the content that leads to it is counted.
     @Test(arguments: [
         (#"{"_id":"a","type":"logged"}"#, true, true), (#"{"_id":"a","type":"task"}"#, true, true),
         (#"{"_id":"a","type":"task"}"#, false, false), (#"{"_id":"a","type":"other"}"#, true, false),
@@ -87,7 +87,7 @@ import Testing
         #expect((result.fingerprint != nil) == isPrinted)
     }
 
-    /// A write goes where its `_id` says: with another one it would make a document that nobody asked for.
+    /// A write goes to the document that its `_id` names. A wrong `_id` would create an unwanted document.
     @Test(arguments: [
         (#"{"_id":"b","type":"task"}"#, "_id is not the id of the change"), (#"{"type":"task"}"#, "_id is not the id"),
         (#"{"_id":1,"type":"task"}"#, "_id is not the id"), (#"{"_id":"a","#, "ends inside a value"),

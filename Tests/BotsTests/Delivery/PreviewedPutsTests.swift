@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 @testable import Rules
 
-/// What a dry run would `put`, on top of what it would have `put` before.
+/// What a dry run would `put`, in addition to its earlier puts.
 @Suite struct PreviewedPutsTests {
     private func order(_ document: String, _ existing: PutEffect.Existing = .merge) throws -> PutOrder {
         let text = try JSONText(document)

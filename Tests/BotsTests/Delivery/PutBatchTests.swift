@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 @testable import Rules
 
-/// What a `put` still needs, by the document that is there.
+/// What a `put` must write, depending on the existing document.
 @Suite struct PutBatchTests {
     private static let home = "todo"
 
@@ -39,17 +39,17 @@ import Testing
 
     @Test(
         arguments: [
-            // Nothing is there: it is written as it is, of a merge without what is null.
+            // There is no document: it is written unchanged; for a merge, without null members.
             (.keep, nil, #"{"_id":"a","n":1,"x":null}"#), (.replace, nil, #"{"_id":"a","n":1,"x":null}"#),
             (.merge, nil, #"{"_id":"a","n":1}"#),
-            // What is there as it should be is not written again.
+            // A document that is already right is not written again.
             (.merge, #"{"_id":"a","_rev":"3-c","n":1,"y":2}"#, nil), (.keep, #"{"_id":"a","_rev":"3-c","n":5}"#, nil),
             (.replace, #"{"_id":"a","_rev":"3-c","x":null,"n":1}"#, nil),
-            // A change carries the revision that was looked at, and keeps what is not its business.
+            // A write names the revision that was read, and keeps other members.
             (.merge, #"{"_id":"a","_rev":"3-c","n":5,"y":2}"#, #"{"_id":"a","_rev":"3-c","n":1,"y":2}"#),
             (.merge, #"{"_id":"a","_rev":"3-c","_cv":"9@x","n":5}"#, #"{"_id":"a","_rev":"3-c","n":1}"#),
         ] as [(PutEffect.Existing, String?, String?)])
-    private func whatIsWritten(existing: PutEffect.Existing, present: String?, written: String?) throws {
+    private func putWritesTheWantedContent(existing: PutEffect.Existing, present: String?, written: String?) throws {
         let (need, failures) = try need(
             [try order(#"{"_id":"a","n":1,"x":null}"#, existing)], try present.map(found) ?? .missing)
         #expect(need.content?.document.string == written)
@@ -57,7 +57,7 @@ import Testing
         #expect(failures.isEmpty && need.rest.isEmpty)
     }
 
-    /// A tombstone is no document: the `put` begins anew.
+    /// A tombstone counts as no document: the `put` creates a new one.
     @Test func putOverATombstoneIsNew() throws {
         let (need, _) = try need([try order(#"{"_id":"a"}"#)], .deleted(RevisionID("4-d")))
         #expect(need.content?.document.string == #"{"_id":"a"}"#)
@@ -72,7 +72,7 @@ import Testing
             ])
     }
 
-    /// The orders of a batch for one document are one write, each applied to what the one before leaves.
+    /// The orders of a batch for one document become one write. Each is applied to the result of the previous one.
     @Test func putsOfOneDocumentAreOneWrite() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
         #expect(PutBatch(orders).targets.count == 1)
@@ -87,7 +87,7 @@ import Testing
         #expect(!need.isWrite)
     }
 
-    /// After a refusal each order is tried alone: one that is refused does not take the others with it.
+    /// After a refusal, each order is attempted alone, so a refused one does not fail the others.
     @Test func othersWaitWhilePutsGoOneByOne() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
         let (need, _) = try need(orders, .missing, isOneByOne: true)
@@ -95,7 +95,7 @@ import Testing
         #expect(need.content?.document.string == #"{"_id":"a","n":1}"#)
     }
 
-    /// The same id in another keyspace is another document; the followed keyspace by its name is not.
+    /// The same id in another keyspace is another document. Naming the followed keyspace makes no difference.
     @Test func keyspacesAreDistinguished() throws {
         let orders = [
             try order(#"{"_id":"a"}"#, plan: 0), try order(#"{"_id":"a"}"#, keyspace: "todo.s.c", plan: 1),
@@ -104,7 +104,7 @@ import Testing
         #expect(PutBatch(orders).targets.map(\.orders) == [[0, 2], [1]])
     }
 
-    /// A conflict with a document that has not changed is a refusal; one with another writer is not.
+    /// A conflict is a refusal if the document has not changed, but not if another writer changed it.
     @Test func conflictWithoutAChangeCountsAsRefusal() throws {
         var history = WriteHistory()
         let same = try found(#"{"_id":"a","_rev":"3-c"}"#)

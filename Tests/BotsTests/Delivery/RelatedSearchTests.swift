@@ -5,7 +5,7 @@ import Testing
 @testable import Delivery
 @testable import Rules
 
-/// What a pass over all documents finds, and how it is divided.
+/// What a search through all documents finds, and how the result is divided.
 @Suite struct RelatedSearchTests {
     private func query(_ limit: Int, source: DocumentID = "l1") throws -> RelatedQuery {
         let errors = SourceErrors(path: "")
@@ -39,7 +39,7 @@ import Testing
         #expect(text(request.result) == ["too many", "a b c"])
     }
 
-    /// The last queries wait for another pass, so that the first ones fit into the memory.
+    /// The last queries wait for another search, so that the first ones fit in memory.
     @Test func answerIsLimitedByBytes() throws {
         var request = SearchRequest(0, try (0..<4).map { _ in try query(100) })
         for number in 0..<5 {

@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 @testable import Rules
 
-/// What the answer to the write of another document means.
+/// What the outcome of writing another document means.
 @Suite struct TargetAnswerTests {
     private static let limit = 10
 
@@ -16,7 +16,7 @@ import Testing
             plan: plan, effect: effect, rule: rules.last, home: try KeyspaceName("todo"), chain: RuleChain(rules))
     }
 
-    /// - Parameter unexplainedConflicts: How many of the conflicts came although nobody else had changed the document.
+    /// - Parameter unexplainedConflicts: How many conflicts occurred although no other writer changed the document.
     private static func target(orders: Int = 1, attempts: Int, conflicts: Int, unexplainedConflicts: Int) throws
         -> Target
     {
@@ -45,7 +45,7 @@ import Testing
         Case(
             outcome: .rejected(status: 403, reason: "no"),
             result: .failed(reason: "the gateway refused it (403): no")),
-        // A write that fails may succeed later, but not for ever.
+        // A failed write is retried, but not forever.
         Case(outcome: .unmentioned, result: .again), Case(outcome: .unmentioned, attempts: 8, result: .again),
         Case(
             outcome: .unmentioned, attempts: 9,
@@ -54,26 +54,26 @@ import Testing
             outcome: .failed(reason: "x"), attempts: 9,
             result: .failed(reason: "not accepted 10 times: the gateway failed to write it: x")),
         Case(outcome: .conflict, attempts: 9, result: .again),
-        // A gateway that can't decide now is no reason to give the document up.
+        // If the gateway can't decide now, the document is not given up.
         Case(outcome: .undecided(reason: "busy"), attempts: 1000, conflicts: 1000, result: .again),
-        // Others write it all the time.
+        // Other writers keep changing it.
         Case(outcome: .conflict, conflicts: 8, result: .again),
         Case(outcome: .conflict, conflicts: 9, result: .postponed),
         Case(outcome: .conflict, conflicts: 1000, result: .postponed),
-        // Nobody does, and the gateway still answers with a conflict.
+        // No other writer changes it, but the gateway still reports conflicts.
         Case(outcome: .conflict, conflicts: 9, unexplainedConflicts: 9, result: .again),
         Case(
             outcome: .conflict, conflicts: 10, unexplainedConflicts: 10,
             result: .failed(reason: "not accepted 10 times: other writers keep changing it")),
     ])
-    private func anAnswerEndsAWriteOrItIsRepeated(test: Case) throws {
+    private func writeOutcomeLeadsToTheNextStep(test: Case) throws {
         var target = try Self.target(
             attempts: test.attempts, conflicts: test.conflicts, unexplainedConflicts: test.unexplainedConflicts)
         #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
         #expect(target.record(test.outcome, of: try Self.write(), attemptLimit: Self.limit) == test.result)
     }
 
-    /// What the outcomes of several writes count as, while nobody else changes the document.
+    /// How the outcomes of several writes are counted while no other writer changes the document.
     struct Count: Sendable {
         let outcomes: [BulkOutcome]
         var attempts = 0
@@ -84,14 +84,14 @@ import Testing
     @Test(arguments: [
         Count(outcomes: [.unmentioned, .failed(reason: "")], attempts: 2),
         Count(outcomes: [.conflict, .conflict], conflicts: 2, unexplainedConflicts: 2),
-        // Only conflicts in a row count as such, and only a conflict is a refusal.
+        // Only consecutive conflicts are counted, and only a conflict is a refusal.
         Count(outcomes: [.undecided(reason: "")]),
         Count(outcomes: [.conflict, .undecided(reason: "")], unexplainedConflicts: 1),
         Count(outcomes: [.conflict, .unmentioned], attempts: 1, unexplainedConflicts: 1),
         Count(outcomes: [.conflict, .failed(reason: "")], attempts: 1, unexplainedConflicts: 1),
         Count(outcomes: [.conflict, .undecided(reason: ""), .conflict], conflicts: 1, unexplainedConflicts: 2),
     ])
-    private func whatIsNotWrittenIsCounted(test: Count) throws {
+    private func failedWritesAreCounted(test: Count) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         for outcome in test.outcomes {
             let result = target.record(outcome, of: try Self.write(), attemptLimit: Self.limit)
@@ -102,7 +102,7 @@ import Testing
         #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
     }
 
-    /// A document is left alone after ten conflicts in a row. Each time somebody else has changed it.
+    /// A document is postponed after ten consecutive conflicts, each caused by another writer.
     @Test(
         arguments: [
             ([(.conflict, 9)], .again), ([(.conflict, 10)], .postponed),
@@ -110,7 +110,9 @@ import Testing
             ([(.conflict, 9), (.undecided(reason: ""), 1), (.conflict, 1)], .again),
             ([(.conflict, 10), (.unmentioned, 1)], .again),
         ] as [([(BulkOutcome, Int)], WriteHistory.Advice)])
-    private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: WriteHistory.Advice) throws {
+    private func consecutiveConflictsPostponeTheWrite(
+        outcomes: [(BulkOutcome, Int)], last: WriteHistory.Advice
+    ) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         var result: WriteHistory.Advice?
         let each = outcomes.flatMap { Array(repeating: $0.0, count: $0.1) }
@@ -121,7 +123,7 @@ import Testing
         #expect(result == last)
     }
 
-    /// One order may be what the gateway refuses: each is tried alone.
+    /// The gateway may refuse only one of the orders, so each is attempted alone.
     @Test func ordersRefusedTogetherAreRetriedAlone() throws {
         var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         let refusal = BulkOutcome.rejected(status: 403, reason: "no")

@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 @testable import Rules
 
-/// What became of the other documents that the decisions of a batch want, by plan.
+/// The results of writing other documents for a batch of decisions, by plan.
 @Suite struct TargetResultTests {
     private func order(_ id: String, plan: Int, rule: String? = "r") throws -> PutOrder {
         let effect = PutEffect(
@@ -28,7 +28,7 @@ import Testing
         var result = TargetResult()
         for order in [try order("a", plan: 1), try order("b", plan: 5, rule: nil)] {
             result.fail(order.plan, order.failure("earlier"))
-            // The last one counts.
+            // The last failure counts.
             result.fail(order.plan, order.failure("no"))
         }
         #expect(
@@ -46,7 +46,7 @@ import Testing
         #expect(result.postponed == [1: now + .seconds(5), 2: now + .seconds(1)])
     }
 
-    /// The orders of a plan that ended are dropped everywhere; those of others stay.
+    /// All orders of an ended plan are dropped; those of other plans stay.
     @Test func endedPlanIsNotWritten() throws {
         let batch = PutBatch([
             try order("a", plan: 1), try order("a", plan: 2), try order("b", plan: 1), try order("c", plan: 3),

@@ -13,7 +13,7 @@ import Testing
     @Test(
         arguments: [
             (false, "1-a", false), (false, "2-b", true), (false, "deleted", true), (false, "missing", true),
-            // A refusal says nothing about the revision.
+            // A refusal does not reveal the revision.
             (false, "refused", false),
             (true, "1-a", true), (true, "2-b", true), (true, "deleted", false), (true, "missing", false),
         ])

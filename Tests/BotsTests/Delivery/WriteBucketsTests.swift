@@ -22,7 +22,7 @@ import Testing
         #expect(buckets.due("b", now: start) == nil)
     }
 
-    /// A cart that gets a line every three seconds lost its total after the fifth.
+    /// Regression: a cart that gets an item every three seconds lost its total after the fifth.
     @Test func documentWrittenEveryThreeSecondsNeverWaits() {
         var buckets = WriteBuckets<String>(capacity: 30, perMinute: 30)
         for number in 0..<1000 {
@@ -52,7 +52,7 @@ import Testing
         (["a"], "rule chain: a"), (["a", "b", "a", "b"], "rule chain: a → b → a"), (["a", "a"], "rule chain: a → a"),
         (["x", "a", "b", "a"], "rule chain: x → a → b → a"),
     ])
-    func reasonIsLoggedWhereItStartsAgain(rules: [String], reason: String) {
+    func reasonEndsAtTheFirstRepetition(rules: [String], reason: String) {
         #expect(RuleChain(rules).reason == reason)
     }
 

@@ -50,7 +50,7 @@ import Testing
         #expect(server.answer(to: request, for: "a", now: start) == nil && server.keepsNothing)
     }
 
-    /// Otherwise what is kept would keep the others from beginning.
+    /// A kept failure would block other requests.
     @Test func failureIsReturnedOnceAndNotKept() {
         let request = downloadRequest("/a")
         begin(request, for: "a")
@@ -70,7 +70,7 @@ import Testing
         #expect(server.entry(second, for: "a") == .open)
         _ = server.deferDocument(second, "b", now: start)
         #expect(server.next() == nil)
-        // It may have been deleted.
+        // Document `a` may have been deleted, so its content is dropped after a while.
         server.dropAbandoned(start + .seconds(119))
         #expect(server.next() == nil)
         server.dropAbandoned(start + .seconds(120))
@@ -79,7 +79,7 @@ import Testing
 
     @Test func fewLargeContentsAreInFlightTogether() {
         func request(_ number: Int) -> DownloadRequest { downloadRequest("/\(number)", lengthLimit: 20 << 20) }
-        // Nothing is known of them: as large as they may be.
+        // Their sizes are unknown, so the limit is assumed.
         begin(request(0), for: "0")
         #expect(server.entry(request(1), for: "1") == .open)
         begin(request(1), for: "1")
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func deferredDocumentRetriesAtItsExpectedTime() {
-        // A second for each.
+        // Each request takes a second.
         for number in 0..<8 {
             let request = downloadRequest("/\(number)")
             begin(request, for: "\(number)")
@@ -101,12 +101,12 @@ import Testing
         let dues = (0..<1_000).map { number in
             start.duration(to: server.deferDocument(downloadRequest("/n\(number)"), "n\(number)", now: start).due)
         }
-        // Eight a second, those that begin and end within half a second together.
+        // Eight per second; requests that are due within the same half second retry together.
         #expect(dues[0] == .seconds(1) && dues[8] == .seconds(2) && dues[32] == .seconds(5))
-        // The server may be faster by then. But not all at once.
+        // Later ones retry earlier, because the server may be faster by then, but not all at once.
         #expect(dues[300...].allSatisfy { (.seconds(2.5)...(.seconds(10))).contains($0) })
         #expect(Set(dues[900...]).count > 8)
-        // It keeps its turn.
+        // It keeps its place in the queue.
         #expect(server.deferDocument(downloadRequest("/n0"), "n0", now: start).due == start + .seconds(1))
     }
 
@@ -137,7 +137,7 @@ import Testing
         line.leave(wants[1])
         line.leave(wants[1])
         line.leave(wants[2])
-        // Those before it are gone.
+        // The requests before it have left.
         #expect(line.join(wants[3]) == 0)
         #expect(line.first { $0.document != "3" }?.document == "4")
         #expect(line.join(wants[0]) == 2)
@@ -153,7 +153,7 @@ import Testing
     }
 }
 
-/// What a rule asks for.
+/// A request as a rule makes it.
 private func downloadRequest(_ path: String, lengthLimit: Int = 1 << 20) -> DownloadRequest {
     DownloadRequest(
         source: DownloadSource(origin: "http://pictures", tokenFile: nil, caFile: nil), path: path,

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Another process that writes the same file died in the middle of a line.
+    /// Another process that writes to the same file was killed in the middle of a line.
     @Test func truncatedLineOfAnotherProcessIsRemoved() async throws {
         try await withTestBed { bed in
             let file = try bed.file()
@@ -103,7 +103,7 @@ import Testing
             #expect(try bed.names == ["orders-2026-11-24T100000Z.ndjson", "orders.ndjson"])
             #expect(try bed.text("orders-2026-11-24T100000Z.ndjson") == "1\n2\n3\n")
             #expect(try bed.text() == "4\n")
-            // Longer than a whole file: it is not divided.
+            // Longer than the size limit: one append is never split.
             try await file.append(Self.lines("5", "6", "7", "8"))
             #expect(try bed.text("orders-2026-11-24T100001Z.ndjson") == "4\n")
             #expect(try bed.text() == "5\n6\n7\n8\n")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// The day of the last line is that of the file's modification.
+    /// The file's modification time is taken as the time of the last line.
     @Test func fileOfYesterdayIsRotatedByTheNextRun() async throws {
         try await withTestBed { bed in
             try bed.write("1\n")
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    // MARK: - Others
+    // MARK: - Other programs
 
     @Test func renamedOrRemovedFileIsCreatedAgain() async throws {
         try await withTestBed { bed in
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    // MARK: - What can't be written
+    // MARK: - Unwritable files
 
     @Test func unwritableFileIsRefused() async throws {
         try await withTestBed { bed in

@@ -8,7 +8,7 @@ import Testing
 
     private let start = Instant.now
 
-    /// Waits are as long as they may be: 1 s, 2 s, 4 s.
+    /// Without random jitter: waits are 1 s, 2 s, 4 s.
     private func health(daemon: Bool = true, retryFor: Duration = .seconds(300)) -> ReceiverHealth {
         var retries = RetryPolicy.Settings()
         retries.isDaemon = daemon
@@ -18,7 +18,7 @@ import Testing
 
     private func at(_ seconds: Double) -> Instant { start + .seconds(seconds) }
 
-    /// Rounded up, so that `at` of it is not too early.
+    /// Rounded up, so that `at` of the result is not too early.
     private func seconds(_ instant: Instant) -> Double { start.duration(to: instant) / .seconds(1) + 0.000_001 }
 
     private func isAbout(_ instant: Instant?, _ seconds: Double) -> Bool {
@@ -94,7 +94,7 @@ import Testing
         #expect(succeed(&health, sent: 3, at: 4) == .seconds(4))
         #expect(health.outage == nil)
         #expect(succeed(&health, sent: 4, at: 5) == nil)
-        // The waits begin again.
+        // The waits start over.
         fail(&health, sent: 6, at: 6)
         #expect(isAbout(due(health, at: 6), 7))
     }
@@ -128,16 +128,16 @@ import Testing
         #expect(isAbout(due(health, "new", at: 1), 3))
         fail(&health, "new", .event, sent: 3, at: 3)
         #expect(isAbout(due(health, "new", at: 3), 7))
-        // Where none has failed, there are no turns.
+        // If no event has failed, attempts don't alternate.
         var unreachable = self.health()
         fail(&unreachable, "a", sent: 0, at: 0)
         #expect(isAbout(due(unreachable, "new", at: 0), 1))
     }
 
-    /// 40 events at once, 8 requests at a time of 10 ms each.
+    /// Simulates 40 events at once, with at most 8 concurrent requests of 10 ms each.
     ///
     /// - Parameter fails: Whether an attempt at an event fails.
-    /// - Returns: When the last event was settled, and the number of events that were accepted, refused.
+    /// - Returns: When the last event was settled, and how many events were accepted and refused.
     private func simulate(
         _ fails: (_ event: Int, _ attempt: Int) -> Bool
     ) -> (end: Double, accepted: Int, refused: Int) {
@@ -196,7 +196,7 @@ import Testing
     @Test func oneShotJobGivesUpOnOneEventToo() {
         var health = health(daemon: false, retryFor: .seconds(10))
         guard case .retry = fail(&health, "a", .event, sent: 0, at: 0).verdict else {
-            Issue.record("it does not try again")
+            Issue.record("it does not retry")
             return
         }
         #expect(
@@ -214,13 +214,13 @@ import Testing
             }
         }
         #expect(ends == [10])
-        // The last attempt was due when the time was up.
+        // The last attempt is due exactly when the time is up.
         var other = self.health(daemon: false, retryFor: .seconds(10))
         for time in [0.0, 1, 3, 7] { fail(&other, sent: time, at: time) }
         #expect(isAbout(due(other, at: 7), 10))
     }
 
-    @Test func oneShotJobWaitsNoLongerThanItMay() {
+    @Test func oneShotJobGivesUpIfRetryAfterIsTooLong() {
         var health = health(daemon: false, retryFor: .seconds(10))
         guard case .giveUp(let reason) = fail(&health, retryAfter: .seconds(60), sent: 0, at: 0).verdict else {
             Issue.record("it waits")
@@ -235,7 +235,7 @@ import Testing
         let last = attempts.fail("a", isOfGateway: false, successes: 6)
         #expect(last.givesUp)
         #expect(last.count == 21)
-        // Then it begins again.
+        // After that, its count starts over.
         #expect(!attempts.contains("a"))
         for _ in 0..<7 { #expect(!attempts.fail("b", isOfGateway: false, successes: 7).givesUp) }
         attempts.end("b")

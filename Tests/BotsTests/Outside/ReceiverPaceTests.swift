@@ -7,7 +7,7 @@ import Testing
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
 
-    /// One of eight places, with answers of which each took so long; all ended at 0.
+    /// A pace with eight places, after responses that took these times and all ended at 0.
     private func pace(_ times: [Double] = []) -> ReceiverPace {
         var pace = ReceiverPace(places: 8, now: start)
         for time in times {
@@ -36,7 +36,7 @@ import Testing
         fill(&pace, at: 0)
         #expect((15...16).contains(pace.queueLimit(isReturning: false, now: at(0))))
         #expect((31...32).contains(pace.queueLimit(isReturning: true, now: at(0))))
-        // But a place is never free for want of somebody who waits.
+        // But the queue is always long enough to fill all places.
         pace = self.pace([100])
         fill(&pace, at: 0)
         #expect(pace.queueLimit(isReturning: false, now: at(0)) == 8)
@@ -54,7 +54,7 @@ import Testing
         fill(&pace, at: 0, count: 7)
         pace.begin(now: at(-30))
         #expect((690...700).contains(pace.queueLimit(isReturning: false, now: at(0))))
-        // Nor does it once it has ended, or one that is fast beside others.
+        // The same holds after it has ended, and for one fast request among slow ones.
         pace.end(start: at(-30), now: at(0))
         #expect(pace.queueLimit(isReturning: false, now: at(0)) > 200)
         var slow = self.pace([1, 1, 0.001])
@@ -66,12 +66,12 @@ import Testing
         var pace = pace([0.5])
         fill(&pace, at: 0)
         let turns = (0..<32).map { _ in start.duration(to: pace.deferRequest(now: at(0))) / .seconds(1) }
-        // After those that wait; those whose turns are close together come back at once.
+        // Their turns follow those of waiting requests. Requests with close turns retry together.
         let expected = (1...32).map { ((1 + Double($0) * 0.0625) * 2).rounded(.up) / 2 }
         #expect(zip(turns, expected).allSatisfy { abs($0 - $1) < 0.001 })
         #expect(pace.queueLimit(isReturning: false, now: at(0)) == 0)
         #expect(pace.queueLimit(isReturning: true, now: at(0)) > 8)
-        // Until enough of them are back.
+        // New requests have to wait until enough deferred ones have returned.
         #expect(pace.queueLimit(isReturning: false, now: at(turns[31] + 1)) > 0)
     }
 
@@ -84,7 +84,7 @@ import Testing
         for _ in 0..<20_000 { _ = pace.deferRequest(now: at(0)) }
         #expect((100...201.5).contains(start.duration(to: pace.deferRequest(now: at(0))) / .seconds(1)))
         #expect(pace.queueLimit(isReturning: false, now: at(1)) == 0)
-        // Nothing of it matters once they are back.
+        // Once they have returned, there are no lasting effects.
         #expect(pace.queueLimit(isReturning: false, now: at(300)) == 8)
         for _ in 0..<8 { pace.end(start: at(0), now: at(300)) }
         for _ in 0..<100 { pace.end(start: at(300), now: at(300)) }

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// The bytes were merged as text with NUL characters.
+    /// Regression: the bytes were merged as text with NUL characters.
     @Test(arguments: [true, false]) func utf16IsDecoded(isBigEndian: Bool) throws {
         let json = "{\"id\":\"\u{E4}\u{1F34E}\"}"
         let suffix = isBigEndian ? "be" : "le"

@@ -40,7 +40,7 @@ import Testing
                 ])
             let reason = lines.all.first.map { "\($0.metadata["reason"] ?? "")" } ?? ""
             #expect(reason.contains("there is no such file; create it"))
-            // Once it can be used again, the next change is news.
+            // Once it has been usable again, the next failure is logged.
             try write("another", file.path)
             #expect(contents.text(file) == "another")
             unlink(file.path)

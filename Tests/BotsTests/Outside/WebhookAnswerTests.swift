@@ -48,7 +48,7 @@ import Testing
         ContentCodings(HTTPHeaders(values.map { (name: "Content-Encoding", value: $0) }))
     }
 
-    /// The compressed bytes were merged as text.
+    /// Regression: the compressed bytes were merged as text.
     @Test func compressedResponseIsDecompressed() throws {
         let text = Array(#"{"id":7}"#.utf8)
         let once = Gzip.compress(text)

@@ -13,7 +13,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: headers.map { ($0.name, $0.value) })
     }
 
-    /// The example that the libraries of Standard Webhooks are tested with.
+    /// The example from the tests of the Standard Webhooks libraries.
     @Test func signatureMatchesThePublishedExample() throws {
         #expect(
             try headers(Self.secret) == [

@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: [
         // A checkpoint that moves is copied at each check.
         (0, false, false), (19, false, false), (20, false, true), (90_000, false, true),
-        // One that does not move is copied each day, so that Sync Gateway does not drop the document.
+        // Otherwise it is copied once a day, so that Sync Gateway does not drop the document.
         (60, true, false), (86_399, true, false), (86_400, true, true),
     ])
     func laterCopyIsDueSoonerIfTheCheckpointMoved(seconds: Int, isCurrent: Bool, isDue: Bool) {

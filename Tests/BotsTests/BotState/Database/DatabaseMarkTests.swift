@@ -4,7 +4,7 @@ import Testing
 
 @testable import BotState
 
-/// The bot's mark in a database, as it is written and read.
+/// Writing and reading the bot's mark in a database.
 @Suite struct DatabaseMarkTests {
     private static func mark(
         _ sequence: String?, rules: String = "", channels: [String]? = nil, savedAt: String = ""
@@ -21,7 +21,7 @@ import Testing
         DatabaseMark(identity: "\"\\\u{1F600}\n"),
     ]
 
-    @Test(arguments: marks) private func whatIsWrittenIsReadAgain(mark: DatabaseMark) {
+    @Test(arguments: marks) private func markSurvivesARoundTrip(mark: DatabaseMark) {
         #expect(DatabaseMark(mark.json) == mark, "\(String(decoding: mark.json, as: UTF8.self))")
     }
 
@@ -34,7 +34,7 @@ import Testing
         #expect(DatabaseMark(Array(body.utf8)) == nil)
     }
 
-    /// What an earlier or later version left out, or wrote otherwise, counts as absent.
+    /// Members that another version left out or wrote differently count as absent.
     @Test(arguments: [
         (#"{"identity":"a"}"#, nil, nil), (#"{"identity":"a","checkpoint":null}"#, nil, nil),
         (#"{"identity":"a","checkpoint":{"n":5}}"#, nil, nil), (#"{"identity":"a","checkpoint":true}"#, nil, nil),
@@ -86,7 +86,7 @@ import Testing
             ("5", "r2", ["a"], false), ("5", "r1", ["a", "b"], false), ("5", "r1", nil, false),
             (nil, "", ["a"], false),
         ] as [(String?, String, [String]?, Bool)])
-    func copyIsCurrentWhateverItsTime(checkpoint: String?, rules: String, channels: [String]?, isCopy: Bool) {
+    func copyIsCurrentRegardlessOfItsTime(checkpoint: String?, rules: String, channels: [String]?, isCopy: Bool) {
         let mark = Self.mark("5", rules: "r1", channels: ["a"], savedAt: "long ago")
         let checkpoint = checkpoint.flatMap { SequenceID($0) }.map { ($0, rules) }
         #expect(mark.isCopy(of: checkpoint, channels: channels) == isCopy)

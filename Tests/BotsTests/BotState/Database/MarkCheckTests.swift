@@ -2,7 +2,7 @@ import Testing
 
 @testable import BotState
 
-/// What a look at the mark in the database tells.
+/// The result of comparing the state with the mark in the database.
 @Suite struct MarkCheckTests {
     private static func found(_ identity: String, _ generation: Int) -> FoundMark {
         FoundMark(mark: DatabaseMark(identity: identity), generation: generation)
@@ -13,19 +13,21 @@ import Testing
 
     @Test(
         arguments: [
-            // A state without a database: whatever is there is its own from now on.
+            // A state without a database adopts any mark.
             (nil, 0, nil, .addMark), (nil, 0, found("own", 0), .adopt(found("own", 0))),
             (nil, 0, found("own", 7), .adopt(found("own", 7))),
-            // The state's own mark; how often it was written only grows, except by a restore.
+            // The state's own mark. Its generation only grows, except after a restore.
             ("own", 3, found("own", 3), .same(found("own", 3))), ("own", 3, found("own", 8), .same(found("own", 8))),
             ("own", 0, found("own", 0), .same(found("own", 0))),
             ("own", 3, found("own", 2), .reset(DatabaseReset(mark: own, isOlder: true))),
             ("own", 3, found("own", 0), .reset(DatabaseReset(mark: own, isOlder: true))),
-            // Another mark: its age does not matter.
+            // Another mark: its generation does not matter.
             ("own", 3, found("other", 2), .reset(DatabaseReset(mark: other))),
             ("own", 3, found("other", 9), .reset(DatabaseReset(mark: other))),
         ] as [(String?, Int, FoundMark?, MarkCheck.Result)])
-    private func aMarkIsOwnOrNot(known: String?, generation: Int, found: FoundMark?, result: MarkCheck.Result) {
+    private func foundMarkIsComparedWithTheState(
+        known: String?, generation: Int, found: FoundMark?, result: MarkCheck.Result
+    ) {
         let check = MarkCheck(known: known, generation: generation)
         if case .reset = result {
             #expect(check.result(found) == .lookAgain)
@@ -36,7 +38,7 @@ import Testing
     }
 
     /// A daemon restarted 16 times a second.
-    @Test func marksThatDifferAtEachLookProveNoReset() {
+    @Test func constantlyChangingMarksDoNotProveAReset() {
         let check = MarkCheck(known: "own", generation: 3)
         let marks = (0..<3).map { DatabaseMark(identity: "\($0)") }
         #expect(check.result(Self.found("1", 1), after: [marks[0]]) == .lookAgain)
@@ -47,7 +49,7 @@ import Testing
     }
 
     /// A gateway that is just starting may not find the mark.
-    @Test func missingMarkIsLookedForTwice() {
+    @Test func missingMarkIsCheckedTwice() {
         let check = MarkCheck(known: "own", generation: 3)
         #expect(check.result(nil) == .lookAgain)
         #expect(check.result(nil, after: [nil]) == .reset(DatabaseReset(mark: nil)))
@@ -59,7 +61,7 @@ import Testing
             (DatabaseReset(mark: other), "its mark is not this bot's"),
             (DatabaseReset(mark: own, isOlder: true), "it has an earlier version of this bot's mark"),
         ])
-    private func aResetSaysWhatWasFound(reset: DatabaseReset, part: String) {
+    private func resetReasonNamesTheFinding(reset: DatabaseReset, part: String) {
         #expect(reset.reason.contains(part))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BotState
 
-/// Which errors mean that this user may not keep local documents: then a reset can't be noticed, and the run goes on.
+/// Which errors mean that this user may not keep local documents. A reset then goes unnoticed, and the run continues.
 @Suite(.limitedParallelism) struct MarkRefusalTests {
     @Test(
         arguments: [
@@ -15,7 +15,7 @@ import Testing
         #expect(MarkDocument.isRefusal(GatewayError(code, "x")))
     }
 
-    /// The feed meets these, too, and handles them.
+    /// The feed reader handles these errors too.
     @Test(
         arguments: [
             .cancelled, .unauthorized, .notFound, .cannotConnect, .connectionLost, .timedOut, .tooManyRequests,
@@ -43,7 +43,7 @@ import Testing
         try await Self.mark(on: server).requireRefusal(GatewayError(.malformedAnswer, "x"))
     }
 
-    /// A page of a proxy passes: the mark is looked for again.
+    /// An error page of a proxy is temporary, so the mark is looked up again.
     @Test func malformedAnswerOfAProxyIsNotARefusal() async throws {
         let server = try Self.server("<html>")
         defer { server.stop() }
@@ -63,7 +63,7 @@ import Testing
         #expect(server.accepted.count == 0)
     }
 
-    /// The database is made anew between the write of a mark and the look at it: that is no gateway that keeps none.
+    /// The database is recreated between writing and reading the mark: the gateway does keep local documents.
     @Test func markThatVanishesAfterItsReplacementIsNotGivenUp() async throws {
         let own = DatabaseMark.new()
         let writes = EventCounter()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BotState
 
-/// When the run goes on without the database's mark.
+/// When a run continues without the database's mark.
 @Suite struct MarkTrustTests {
     private static let start = ContinuousClock.now
 
@@ -22,7 +22,7 @@ import Testing
         #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(700)))
     }
 
-    @Test func fiveFailuresInARowGiveTheMarkUp() {
+    @Test func fiveConsecutiveFailuresAbandonTheMark() {
         let trust = MarkTrust()
         for _ in 1...2 {
             for _ in 1...4 { #expect(!trust.noteFailure()) }
@@ -30,7 +30,7 @@ import Testing
         }
         for _ in 1...4 { #expect(!trust.noteFailure()) }
         #expect(trust.noteFailure())
-        // Each write follows a read that succeeds.
+        // Each write follows a successful read.
         for _ in 1...4 {
             trust.noteAnswer(.read)
             trust.noteBegin(.write)
