@@ -3,7 +3,7 @@ package import GatewayClient
 /// Detects whether a feed makes progress, and how long to wait if it does not.
 ///
 /// A healthy feed never returns to a sequence and never repeats the same changes. A feed that does is polled less and
-/// less often, until it returns something new. Memory is bounded: one hash for each of the last 1,024 sequences and
+/// less often, until it returns new changes. Memory is bounded: one hash for each of the last 1,024 sequences and
 /// answers.
 package struct FeedPace: Sendable {
     /// Consecutive answers without progress before a warning is logged.

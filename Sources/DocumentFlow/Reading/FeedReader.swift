@@ -15,15 +15,15 @@ package struct FeedReader: Sendable {
     package let end: End
     /// How to wait for changes if ``end`` is `.never`. Default: longpoll.
     package var following = Following.longpoll
-    /// Which changes are read, and what of them.
+    /// Which changes are read, and what each row contains.
     package var selection = Selection()
     /// The keyspace existed before: a 404 is retried.
     package var knowsKeyspace = false
     /// Whether `caught up` is logged at the end of the feed, also after an outage.
     package var logsCaughtUp = true
-    /// How long the reader waits for what.
+    /// The reader's time limits.
     package var waits = Waits()
-    /// Told where the reading stands.
+    /// The callbacks.
     package var listener: Listener
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
     package let retries: RetryPolicy.Settings
@@ -72,9 +72,9 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// An answer is complete. Waits if it came at once with nothing, or if the feed makes no progress.
+    /// Handles the end of a complete answer. Waits if an empty answer came at once, or if the feed makes no progress.
     ///
-    /// - Returns: Whether the reading is at its end.
+    /// - Returns: Whether reading is finished.
     private func endAnswer(_ progress: inout Progress, _ began: ContinuousClock.Instant) async throws -> Bool {
         noteEnd(of: &progress)
         let isAtEnd = isAtEnd(progress)
@@ -92,9 +92,9 @@ package struct FeedReader: Sendable {
         return false
     }
 
-    /// A request failed, or its answer was cut. Waits until the next one may be sent.
+    /// Handles a failed request or a cut answer. Waits until the next request may be sent.
     ///
-    /// - Returns: Whether the reading is at its end nevertheless.
+    /// - Returns: Whether reading is finished nevertheless.
     private func endAnswer(
         _ progress: inout Progress, _ began: ContinuousClock.Instant, _ error: GatewayError
     ) async throws -> Bool {
@@ -111,7 +111,7 @@ package struct FeedReader: Sendable {
             return true
         }
         if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
-            logger.debug("an idle request was ended on the way; asking again", metadata: [LogKey.reason: "\(error)"])
+            logger.debug("a proxy ended an idle request; repeating it", metadata: [LogKey.reason: "\(error)"])
             try await checkAfterIdleEnd(error, &progress)
         } else {
             try await wait(after: error, &progress)
@@ -122,11 +122,11 @@ package struct FeedReader: Sendable {
     private struct Progress {
         var position: SequenceID
         var retrier: Retrier
-        /// The feed was read to its end once; since then the reader waits for changes.
+        /// Whether the feed was read to its end. From then on, the reader waits for changes.
         var hasCaughtUp = false
-        /// There was a valid answer.
+        /// Whether there was a valid answer.
         var hasAnswered = false
-        /// The last answer had rows.
+        /// Whether the last answer had rows.
         var hasRows = false
         /// The `since` of the last request.
         var asked: SequenceID

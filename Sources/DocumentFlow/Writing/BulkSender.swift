@@ -91,7 +91,7 @@ package struct BulkSender {
             do throws(GatewayError) {
                 outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))
             } catch {
-                if let rejection = try await goOn(after: error, part, &parts) {
+                if let rejection = try await handle(error, part, &parts) {
                     try await answered(part.documents.indices, [rejection])
                 }
                 continue
@@ -104,11 +104,11 @@ package struct BulkSender {
         }
     }
 
-    /// Puts a part that failed back to be sent again, or its halves.
+    /// Handles a failed part: schedules it or its halves to be sent again, or gives its document up.
     ///
     /// - Returns: The outcome of its document if it is not sent again.
-    private mutating func goOn(
-        after error: GatewayError, _ failed: Part, _ parts: inout [Part]
+    private mutating func handle(
+        _ error: GatewayError, _ failed: Part, _ parts: inout [Part]
     ) async throws -> BulkOutcome? {
         var part = failed
         // If this grows while the part fails, other writes succeed.
@@ -152,7 +152,7 @@ package struct BulkSender {
         return .rejected(status: error.status ?? 0, reason: error.message + advice)
     }
 
-    /// What to do with a part that failed. If it is to be retried, waits before returning.
+    /// What to do with a part that failed. Waits before returning if it must be retried.
     private mutating func advice(
         after error: GatewayError, _ part: inout Part
     ) async throws -> WriteFailurePolicy.Advice {

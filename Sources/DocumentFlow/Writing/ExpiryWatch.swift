@@ -90,7 +90,7 @@ package final class ExpiryWatch: Sendable {
         ]
         guard let target else {
             logger.warning(
-                "documents of this database expire, and written ones no longer do; add --keep-expiry",
+                "documents of this database expire, but lose their expiry when written; add --keep-expiry",
                 metadata: metadata)
             return
         }

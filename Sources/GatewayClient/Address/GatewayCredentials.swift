@@ -15,7 +15,7 @@ extension GatewayCredentials: CustomStringConvertible, CustomDebugStringConverti
         }
     }
 
-    /// As ``description``: without the secret.
+    /// Same as ``description``: without the secret.
     public var debugDescription: String { description }
     /// Without children, so that `dump` shows no secret.
     public var customMirror: Mirror { Mirror(self, children: [:]) }

@@ -1,6 +1,6 @@
 public import LosslessJSON
 
-/// A position in a changes feed: opaque, kept and sent back as the JSON that came. Equal only if the JSON text is: `5`
+/// A position in a changes feed: opaque, kept and sent back as the JSON received. Equal only if the JSON text is: `5`
 /// and `"5"` differ.
 ///
 /// Known forms are `5`, `"5"`, `"2:5"`, `"1::5"` (Sync Gateway) and `"7-g1AAAA…"` (CouchDB). Not `Comparable`: the
@@ -20,7 +20,7 @@ public struct SequenceID: Hashable, Sendable {
         }
     }
 
-    /// From user input or a file: JSON is taken as it is, anything else as a string. Nil for an empty text.
+    /// From user input or a file: JSON is kept unchanged, anything else becomes a string. Nil for an empty text.
     public init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         if let json = try? JSONText(text, limits: .files), let sequence = SequenceID(json.root) {
@@ -153,7 +153,7 @@ extension SequenceID {
 }
 
 extension UInt64 {
-    /// The number that these ASCII digits write; nil if they are none, or too many.
+    /// Parses ASCII digits. Nil if there are none, if there are other characters, or if the number is too large.
     fileprivate init?(digits: ArraySlice<UInt8>) {
         guard !digits.isEmpty else { return nil }
         self = 0

@@ -22,6 +22,6 @@ extension ByteText {
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    /// As ``text``.
+    /// Same as ``text``.
     public var description: String { text }
 }

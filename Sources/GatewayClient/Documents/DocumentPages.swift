@@ -81,7 +81,7 @@ public struct DocumentPages {
         if pageIsNew {
             guard firstIDs.insert(first.id).inserted else {
                 answer = nil
-                throw GatewayError(.notOffered, "\(gateway.url): _all_docs returns the same page again and again")
+                throw GatewayError(.notOffered, "\(gateway.url): _all_docs keeps returning the same page")
             }
             pageIsNew = false
         }

@@ -130,7 +130,7 @@ extension Gateway {
         }
         guard let index = open.first else { return result }
         throw GatewayError(
-            .unavailable, "\(url): the document '\(ids[index])' changes all the time, so its expiry can't be read")
+            .unavailable, "\(url): the document '\(ids[index])' keeps changing, so its expiry can't be read")
     }
 }
 

@@ -21,7 +21,7 @@ package struct LoginInfo: Sendable, Equatable {
         roles = (context?["roles"]?.elements?.compactMap(\.string) ?? []).sorted()
     }
 
-    /// Takes the values as they are.
+    /// Stores the values unchanged.
     package init(user: String?, channels: [String]?, roles: [String] = []) {
         self.user = user
         self.channels = channels

@@ -1,6 +1,6 @@
 internal import Rules
 
-/// The downloads that deferred documents wait for, in the order of their requests.
+/// The queue of downloads that deferred documents wait for, in the order of their requests.
 struct DownloadLine {
     struct Want: Hashable {
         let request: DownloadRequest
@@ -18,7 +18,7 @@ struct DownloadLine {
 
     var count: Int { numbers.count }
 
-    /// Appends an entry, unless it is there already or the line is full.
+    /// Appends an entry, unless it is already in the queue or the queue is full.
     ///
     /// - Returns: How many entries are ahead of it.
     mutating func join(_ want: Want) -> Int {
@@ -33,7 +33,7 @@ struct DownloadLine {
         guard let number = numbers.removeValue(forKey: want) else { return }
         line[number - base] = nil
         let gone = line.prefix { $0 == nil }.count
-        // Seldom, because it moves all others.
+        // Done rarely, because it moves all other entries.
         guard gone > line.count / 2 else { return }
         line.removeFirst(gone)
         base += gone

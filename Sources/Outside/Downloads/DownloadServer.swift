@@ -5,7 +5,7 @@ internal import Rules
 /// documents.
 ///
 /// Has no clock: the caller passes the time. Contents that were fetched for a document are kept until the document is
-/// decided. So a document gets all its contents in the end, however slow the server is. While too much is kept, nothing is
+/// decided. So a document eventually gets all its contents, even from a slow server. While too much is kept, nothing is
 /// fetched for other documents.
 final class DownloadServer {
     typealias Instant = ContinuousClock.Instant
@@ -14,7 +14,8 @@ final class DownloadServer {
     private static let concurrency = 8
     /// Beyond these documents, or bytes of base64, nothing is fetched for other documents.
     private static let limits = (documents: 1_000, bytes: 16 << 20)
-    /// Requests that may be in flight whatever their size, and the expected bytes of base64 up to which others join them.
+    /// Requests that may be in flight regardless of their size, and the expected bytes of base64 up to which further
+    /// ones may begin.
     private static let largeContents = (requests: 2, bytes: 64 << 20)
     /// The weight of the newest content in ``usualBytes``.
     private static let weight = 0.125
@@ -24,10 +25,10 @@ final class DownloadServer {
     private static let longestWait: Duration = .milliseconds(500)
     /// How often a slow server is logged.
     private static let slownessInterval: Duration = .seconds(60)
-    /// How long a document is deferred whose request is in flight.
+    /// How long a document is deferred while its request is in flight.
     private static let delays = (shortest: Duration.milliseconds(500), longest: Duration.seconds(5))
-    /// The most seconds for which a document is deferred whose request has not begun, because the server may be fast again
-    /// by then: five, or ten milliseconds for each waiting request.
+    /// The longest delay of a document whose request has not begun: five seconds, or ten milliseconds for each waiting
+    /// request. The server may be fast again by then.
     private static let longestDelay = (least: 5.0, perRequest: 0.01)
     /// Retry times are rounded up to multiples of this many seconds, so that documents are read together.
     private static let retryGrid = 0.5
@@ -35,7 +36,7 @@ final class DownloadServer {
     /// The answer to a request that has ended.
     enum Answer: Sendable {
         case ready(DownloadAnswer)
-        /// The request is to be made again, but not before this time.
+        /// The request must be repeated, but not before this time.
         case later(reason: String, due: Instant)
     }
 
@@ -140,10 +141,10 @@ final class DownloadServer {
         return next
     }
 
-    /// It need not begin any more.
+    /// Removes a request that is no longer needed from the queue.
     func forget(_ want: DownloadLine.Want) { line.leave(want) }
 
-    /// The answer to a document's request, if it is there. Without a content, it is given once.
+    /// The answer to a document's request, if it has arrived. An answer without content is returned only once.
     func answer(to request: DownloadRequest, for document: String, now: Instant) -> Answer? {
         guard let answer = kept[document]?.answers[request] else { return nil }
         kept[document]?.usedAt = now
@@ -164,7 +165,7 @@ final class DownloadServer {
     /// Whether documents should not wait for a response of this server.
     func isSlow(_ now: Instant) -> Bool { pace.isSlower(than: Self.longestWait, waiting: line.count, now: now) }
 
-    /// Defers a document that would wait for long.
+    /// Defers a document that would have to wait too long.
     ///
     /// - Returns: When to try again, and whether to log that the server is slow.
     func deferDocument(
@@ -186,7 +187,7 @@ final class DownloadServer {
 
     /// The seconds until a document should ask again.
     ///
-    /// - Parameter place: Its place in the line.
+    /// - Parameter place: Its place in the queue.
     private func delay(atPlace place: Int, now: Instant) -> Double {
         let expected = (pace.interval(now) ?? 0) * Double(place + Self.concurrency)
         let longest = max(Self.longestDelay.least, Self.longestDelay.perRequest * Double(line.count))

@@ -7,8 +7,8 @@ package import Rules
 /// Downloads the contents that rules attach from URLs. All writers of a run share one.
 ///
 /// A server that is down gets no request until its next attempt is due. Only the documents that need it wait. If a server
-/// is slow, the request goes on and its document is deferred. Contents are cached in memory up to a limit. The ledger
-/// keeps their digests, so that after a restart a server need only confirm that an attachment is still current.
+/// is slow, the request continues and its document is deferred. Contents are cached in memory up to a limit. The ledger
+/// keeps their digests, so after a restart a server only has to confirm that an attachment is still current.
 package actor Downloads {
     package typealias Instant = ContinuousClock.Instant
 
@@ -27,7 +27,7 @@ package actor Downloads {
     private var waiters: [ObjectIdentifier: Signal] = [:]
     private var cleanup: Task<Void, Never>?
     private let clients = OutsideClients(highWaterMark: 256 << 10)
-    /// Why the run must end. Nil: it goes on.
+    /// Why the run must end. Nil: it continues.
     private var end: RunError?
 
     /// Reads the secret and certificate files of all rules.
@@ -76,7 +76,7 @@ package actor Downloads {
     ///
     /// - Parameters:
     ///   - documents: The ids of the documents that need it. A content is kept for its document until ``release(_:)``.
-    ///   - deadline: A request that takes longer goes on. Its answer is kept until the document asks again.
+    ///   - deadline: A request that takes longer continues. Its answer is kept until the document asks again.
     func answer(_ request: DownloadRequest, for documents: [String], by deadline: Instant) async -> DownloadAnswer {
         let key = DownloadCache.Key(request)
         while !Task.isCancelled {

@@ -157,7 +157,7 @@ actor LineFile: LineOutput {
             close(descriptor)
             throw cannotOpen(path, deviceReason)
         }
-        // A power cut must not take the file away with the lines that were synced.
+        // Syncs the folder too, so that a new file with synced lines survives a power cut.
         if status.st_size == 0 { FilePath.sync(folder: FilePath.folder(of: path)) }
         return descriptor
     }

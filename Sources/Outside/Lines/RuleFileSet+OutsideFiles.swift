@@ -3,7 +3,7 @@ package import Logging
 package import Rules
 
 extension RuleFileSet {
-    /// Reads the files that webhooks and downloads need, so that a run without one of them does not start.
+    /// Reads the files that webhooks and downloads need, so that a run does not start without them.
     ///
     /// - Throws: `RunError` with `.badConfiguration` if a file is unusable.
     package func checkOutsideFiles(_ logger: Logger) throws(RunError) {
@@ -12,8 +12,8 @@ extension RuleFileSet {
 }
 
 extension RuleSet {
-    /// Looks whether the files that webhooks and downloads need can be read, and those of `emit` be written. Creates
-    /// none.
+    /// Checks that the files of webhooks and downloads can be read and the files of `emit` can be written. Creates no
+    /// files.
     ///
     /// - Throws: `RunError`: `.badConfiguration` or `.cannotCreate`.
     package func checkOutsideFiles(_ logger: Logger) throws(RunError) {

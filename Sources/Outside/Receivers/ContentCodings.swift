@@ -24,7 +24,7 @@ struct ContentCodings {
 
     /// The decoded body.
     ///
-    /// - Parameter limit: The most bytes that each step may give.
+    /// - Parameter limit: The maximum number of bytes that each step may produce.
     func decode(_ body: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         guard names.count <= Self.most else { throw Failure(reason: "it has \(names.count) content codings") }
         var body = body

@@ -1,6 +1,6 @@
 internal import DocumentFlow
 
-/// Counts failed attempts per event, so that an event which the receiver can't process is given up in the end.
+/// Counts failed attempts per event, so that an event which the receiver can't process is eventually given up.
 struct EventAttempts: Sendable {
     /// After this many failures an event is given up, if the receiver accepted others since the first one.
     private static let limit = 8
@@ -37,7 +37,7 @@ struct EventAttempts: Sendable {
     /// Counts a failed attempt.
     ///
     /// - Parameters:
-    ///   - key: Of the event.
+    ///   - key: The event's key.
     ///   - successes: Requests that the receiver has accepted so far.
     /// - Returns: How many attempts have failed, whether to give the event up, and if not, how long it waits.
     mutating func fail(
@@ -53,6 +53,6 @@ struct EventAttempts: Sendable {
         return (own.count, givesUp, wait)
     }
 
-    /// The event is settled.
+    /// Forgets an event that is settled.
     mutating func end(_ key: String) { failures[key] = nil }
 }

@@ -40,7 +40,7 @@ struct ReceiverHealth: Sendable {
 
     /// The receiver counts as down after this many different events failed without a success between them.
     private static let streakLimit = 3
-    /// For how long after an attempt is due it is reserved for the kind of event whose turn it is.
+    /// How long a due attempt is reserved for the kind of event whose turn it is.
     private static let reservation: Duration = .milliseconds(200)
 
     private let retries: RetryPolicy.Settings

@@ -1,7 +1,7 @@
 internal import HTTPTransport
 internal import LosslessJSON
 
-/// What a receiver answered.
+/// Prepares a receiver's response for rules and messages.
 enum WebhookAnswer {
     /// The largest response that a rule may merge: 1 MiB.
     static let lengthLimit = 1 << 20

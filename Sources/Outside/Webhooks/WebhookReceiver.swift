@@ -14,11 +14,11 @@ actor WebhookReceiver {
 
     /// Whether a request may be sent now.
     enum Admission {
-        /// It may. Call ``leave(since:)`` after it.
+        /// It may. Call ``leave(since:)`` afterwards.
         case open(since: Instant)
         /// The receiver is down.
         case down(until: Instant)
-        /// Too many requests wait already.
+        /// Too many requests are already waiting.
         case busy(until: Instant)
     }
 
@@ -136,7 +136,7 @@ actor WebhookReceiver {
         for continuation in rest.dropFirst(room) { continuation.resume() }
     }
 
-    /// The event was accepted, or refused for good. Either way the receiver is up.
+    /// Notes that the event was accepted or refused for good: in both cases, the receiver is up.
     ///
     /// - Parameter sent: When the request was sent.
     func answered(_ key: String, sent: Instant) {
