@@ -9,7 +9,7 @@ package struct HTTPConnectionReport: Sendable, Equatable {
     /// The certificates that the server sent, its own first. Empty without TLS.
     package let certificates: [HTTPCertificate]
 
-    /// Takes the values as they are.
+    /// Stores the values unchanged.
     package init(address: String?, port: Int?, connecting: Duration, certificates: [HTTPCertificate]) {
         self.address = address
         self.port = port

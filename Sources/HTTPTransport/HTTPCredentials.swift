@@ -33,7 +33,7 @@ extension HTTPCredentials: CustomStringConvertible, CustomDebugStringConvertible
         }
     }
 
-    /// As ``description``: without the secret.
+    /// Same as ``description``: without the secret.
     package var debugDescription: String { description }
 
     /// No children, so that `dump` has nothing to show.

@@ -91,7 +91,7 @@ package struct HTTPProxies: Sendable, Hashable {
 extension HTTPProxies: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// `proxy` or `no proxy`, nothing else.
     package var description: String { http == nil && https == nil ? "no proxy" : "proxy" }
-    /// As ``description``: without addresses and passwords.
+    /// Same as ``description``: without addresses and passwords.
     package var debugDescription: String { description }
     /// Without children, so that `dump` shows no password.
     package var customMirror: Mirror { Mirror(self, children: [:]) }

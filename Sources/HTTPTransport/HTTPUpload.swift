@@ -10,7 +10,7 @@ package struct HTTPUpload: Sendable, Equatable {
     /// From the first bytes to the head of the answer. Includes the work of the server.
     package var answered: Duration
 
-    /// Takes the values as they are.
+    /// Stores the values unchanged.
     package init(byteCount: Int, measured: Int, sending: Duration, answered: Duration) {
         self.byteCount = byteCount
         self.measured = measured

@@ -158,7 +158,7 @@ import Testing
             try FileManager.default.moveItem(atPath: folder + "/att", toPath: bed.folder + "/moved")
             let lost = try await Program.run(["verify", file])
             #expect(lost.code == 65 && lost.output.contains(#""message":"ex/att/sha256/"#), "\(lost.output)")
-            #expect(lost.output.contains("is not there; name the folder with --attachments DIR"))
+            #expect(lost.output.contains("is missing; name the folder with --attachments DIR"))
             #expect(try await Program.run(["verify", file, "--attachments", bed.folder + "/moved"]).code == 0)
             let none = try await Program.run(["verify", file, "--attachments", bed.folder + "/none"])
             #expect(none.code == 66 && none.errors.contains("there is no folder"), "\(none.errors)")

@@ -87,8 +87,8 @@ package struct Exporter: Service {
 
     // MARK: - Where the run starts
 
-    /// Decides where to start and prepares the files for it. Nil if an interrupted run had only the final rename left,
-    /// which is done here.
+    /// Decides where to start and prepares the files for it. If an interrupted run only lacked the final rename, does
+    /// that and returns nil.
     private func begin(_ files: ExportFiles, _ facts: DatabaseFacts) async throws -> StartPoint? {
         let (since, sample) = try await startPoint(facts)
         var manifest = ExportManifest(

@@ -321,7 +321,7 @@ struct ImportBatch: Sendable {
     /// Counts of the documents that end in this batch.
     let counted: InputCounts
     let byteCount: Int
-    /// Whether the batch ends at the end of an input document, not between documents that a mapping made of it.
+    /// Whether the batch ends at the end of an input document, not between documents that a mapping made from it.
     let isWhole: Bool
 }
 

@@ -30,7 +30,7 @@ package struct ImportSettings: Sendable {
     package var delimiter = CSVDelimiter.comma
     /// Default: `insert`.
     package var mode = ImportMode.insert
-    /// The mapping that is applied to each document first. It may make several documents of one, or none. Nil: no
+    /// The mapping that is applied to each document first. It may make several documents from one, or none. Nil: no
     /// mapping.
     package var mapping: Mapping?
     /// Skips documents that don't match, after the mapping. Nil: skips none.

@@ -115,6 +115,6 @@ package struct DatabaseFacts: Sendable, Equatable {
                 "documents were purged since then, which the feed does not report: only a full export leaves them out"
         }
         guard !dialect.keepsInstance, let instance, let other = current.instance, instance != other else { return nil }
-        return "the database was offline, or reset, since then; the gateway does not tell which"
+        return "the database was offline or reset since then; the gateway does not report which"
     }
 }

@@ -14,7 +14,7 @@ package struct ReplicationSettings: Sendable {
     package var channels: [String]?
     /// Replicates only these documents. Nil: all.
     package var documentIDs: [DocumentID]?
-    /// The policies that settle conflicts with an end that keeps one leaf, in both directions. Nil: conflicts are left.
+    /// The policies that settle conflicts with an end that keeps one leaf, in both directions. Nil: conflicts remain.
     package var policies: ConflictPolicies?
     /// The policies' texts.
     package var policyTexts: [String] = []

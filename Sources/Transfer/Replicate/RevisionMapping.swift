@@ -46,7 +46,7 @@ struct RevisionMapping: Sendable {
         guard let output = result.documents.first else { return .dropped }
         guard result.documents.count == 1, output.id == revision.key.id.text else {
             return .failed(
-                reason: "the mapping makes other documents of it, but a replicated revision must stay one document")
+                reason: "the mapping turns it into other documents, but a replicated revision must stay one document")
         }
         var body = JSONWriter(minimumCapacity: revision.text.bytes.count)
         body.object { body in

@@ -27,7 +27,7 @@ struct RevisionTransfer: Sendable {
     private let expiryWatch = ExpiryWatch()
     private let refusals: Locked<RepeatedMessages>
     private let designDocuments: OmittedDesignDocuments
-    /// Nil: conflicts are left.
+    /// Nil: conflicts remain.
     private let conflicts: ConflictSettlement?
 
     /// - Parameter settling: How conflicts are settled; nil if they are not.

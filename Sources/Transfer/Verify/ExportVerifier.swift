@@ -137,8 +137,8 @@ package struct ExportVerifier: Sendable {
         } else {
             guard let name = stub["file"]?.string, let store = attachments,
                 let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256)
-            else { return "it names no file of the folder" }
-            guard let count = store.byteCount(of: sha256) else { return "\(store.path)/\(name) is not there\(remedy)" }
+            else { return "it does not name a file of the folder" }
+            guard let count = store.byteCount(of: sha256) else { return "\(store.path)/\(name) is missing\(remedy)" }
             byteCount = count
         }
         guard stub["encoding"] == nil, let length = stub["length"]?.integer, length != byteCount else { return nil }

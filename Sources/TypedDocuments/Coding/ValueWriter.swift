@@ -24,7 +24,7 @@ struct ValueWriter {
         case let date as Date: try write(date: date)
         case let data as Data: write(text: Base64.text(Array(data)))
         case let decimal as Decimal:
-            guard decimal.isFinite else { throw invalid(value, "JSON has no such number") }
+            guard decimal.isFinite else { throw invalid(value, "JSON can't represent this number") }
             node.set("\(decimal)".utf8)
         case let url as URL: write(text: url.absoluteString)
         default: try value.encode(to: ValueEncoder(writer: self))
@@ -43,7 +43,7 @@ struct ValueWriter {
     private func write(date: Date) throws {
         let rounded = (date.timeIntervalSince1970 * 1000).rounded()
         guard let milliseconds = Int(exactly: rounded), let written = UTCDate(milliseconds: milliseconds) else {
-            throw invalid(date, "the time is beyond all calendars")
+            throw invalid(date, "the time is out of range")
         }
         write(text: written.text)
     }
@@ -61,7 +61,7 @@ struct ValueWriter {
     func writeNull() { node.set("null".utf8) }
 
     func write(float number: some BinaryFloatingPoint & LosslessStringConvertible & Encodable) throws {
-        guard number.isFinite else { throw invalid(number, "JSON has no such number") }
+        guard number.isFinite else { throw invalid(number, "JSON can't represent this number") }
         node.set(number.description.utf8)
     }
 

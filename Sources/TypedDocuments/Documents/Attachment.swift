@@ -90,7 +90,7 @@ extension Attachment: DocumentPart {
     }
 
     private func stored(elsewhere name: String, _ place: DocumentPlace) -> EncodingError {
-        let message = "the attachment '\(name)' is stored elsewhere; read its bytes, and make a new one of them"
+        let message = "the attachment '\(name)' is stored elsewhere; read its bytes, and create a new one from them"
         return .invalidValue(self, .init(codingPath: place.path, debugDescription: "\(place.path.text): \(message)"))
     }
 

@@ -68,7 +68,7 @@ struct InlineBase64: Sendable, Equatable {
     static func bytes(of text: Span<UInt8>) -> [UInt8] { (try? Base64.decode(text)) ?? [] }
 }
 
-/// Why a JSON value is not base64 that a gateway would take.
+/// Why a JSON value is not base64 that gateways accept.
 enum InlineBase64Error: Error, Equatable {
     case notAString
     case notBase64

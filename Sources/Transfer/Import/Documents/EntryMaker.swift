@@ -5,7 +5,7 @@ internal import Rules
 internal import TodoChecks
 
 /// Makes the entries of each input item: maps it, drops what the selector does not match, and checks the rest. Each
-/// pass has its own instance, because a mapping remembers what it has made.
+/// pass has its own instance, because a mapping remembers the documents it has made.
 struct EntryMaker {
     private let mapper: Mapper?
     private let matcher: DocumentMatcher?

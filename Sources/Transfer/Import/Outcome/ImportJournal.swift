@@ -9,7 +9,7 @@ internal import Revisions
 /// block.
 ///
 /// Rejected documents are on disk before the progress mentions them. If the run is killed, the next one resumes from
-/// the last save and truncates the files to it. A save never falls between the documents that a mapping makes of one
+/// the last save and truncates the files to it. A save never falls between the documents that a mapping makes from one
 /// input document: some would otherwise be counted and rejected twice.
 actor ImportJournal {
     private let executor = BlockingExecutor("changebot.import")
