@@ -187,7 +187,7 @@ import Testing
             (["fix"], "limit", "few", "such as 100"), (["fix"], "limit", "-1", "0 or more"),
             (["run"], "retry-for", "5", "its unit"),
             (["run"], "retry-for", "-5s", "its unit"), (["gateway"], "shutdown-grace", "-1s", "its unit"),
-            (["run"], "memory-budget", "24", "its unit"), (["fix"], "memory-budget", "-1MiB", "from 1 on"),
+            (["run"], "memory-budget", "24", "its unit"), (["fix"], "memory-budget", "-1MiB", "of at least 1"),
             (["verify", "x"], "retry-for", "-1s", "its unit"), (["run"], "since", "-1", "7-g1AAAA"),
             (["export"], "since", "-1", "such as 1234"), (["fix"], "max-errors", "-1", "0 or more"),
             (["gateway"], "listen", "127.0.0.1:99999", "from 1 to 65535"),

@@ -43,7 +43,7 @@ import Testing
         let (server, made) = try PlayedCouch().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0, "\(result.errors)")
-        #expect(result.output.contains("made the index 'changebot-type-taskList.id-n'"))
+        #expect(result.output.contains("created the index 'changebot-type-taskList.id-n'"))
         #expect(made.withLock { $0 } == [Self.index + #","type":"json"}"#])
     }
 

@@ -57,7 +57,7 @@ struct Credentials {
         if let secret, user == nil, Self.passwords.contains(secret) {
             throw environment.contradiction(
                 [secret],
-                "a password is set, but no user is: set \(names(["user"])[0]) too, or unset the password")
+                "a password is set, but no user: set \(names(["user"])[0]) too, or unset the password")
         }
     }
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The options of the status page and the other HTTP endpoints.
+/// The options of the status page and the other paths of HTTP.
 struct HTTPOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

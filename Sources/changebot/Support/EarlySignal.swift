@@ -8,7 +8,7 @@ enum EarlySignal {
     private static let commands: Set<String> = [
         "run", "fix", "export", "import", "replicate", "resolve", "verify", "gateway",
     ]
-    /// The first signal; 0 if there was none. Whoever takes it resends it.
+    /// The first signal; 0 if there was none. The code that takes it resends it.
     private static let received = Atomic<Int32>(0)
     /// Whether the service's handlers are set.
     private static let areHandlersSet = Atomic(false)

@@ -77,7 +77,7 @@ import Testing
         let future = Self.certificate(from: "Jan  1 00:00:00 2027 GMT", until: "Jan  1 00:00:00 2028 GMT")
         let cases: [(HTTPCertificate, HTTPTransportError.TLSProblem, String, String)] = [
             (expired, .outOfDate, "expired on 2021-01-01", "renew"),
-            (future, .outOfDate, "not valid before 2027-01-01", "set the clock"),
+            (future, .outOfDate, "not valid before 2027-01-01", "set this machine's clock"),
             (Self.good, .unknownAuthority, "a message", "--ca-file FILE"),
             (
                 Self.certificate(
@@ -91,7 +91,7 @@ import Testing
             let first = try #require(found.first)
             #expect(first.level == .error && first.text.contains(text), "\(first)")
             #expect(first.remedy?.contains(remedy) == true, "\(first)")
-            // Whoever trusts everybody is connected all the same.
+            // --insecure connects all the same.
             let insecure = try findings([certificate], problem, isInsecure: true)
             #expect(insecure.allSatisfy { $0.level != .error } && insecure[0].text.contains("--insecure"))
         }
