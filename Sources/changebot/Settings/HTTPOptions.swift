@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The options of the status page and the other paths of HTTP.
+/// The options of the HTTP server: status page, metrics, probes.
 struct HTTPOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
