@@ -1,4 +1,4 @@
-/// All actions, in the order in which messages and the schema list them.
+/// All actions, in the order in which messages list them.
 enum ActionRegistry {
     static let all: [any Action.Type] = [
         AttachAction.self, DetachAction.self, MergeAction.self, PatchAction.self, ExpireAction.self, DeleteAction.self,
