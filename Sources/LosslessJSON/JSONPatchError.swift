@@ -26,10 +26,10 @@ public struct JSONPatchError: Error, Equatable, Sendable {
 }
 
 extension JSONPatchError: CustomStringConvertible {
-    /// What is wrong and where. Contains pointers into the document but none of its values.
+    /// What is wrong and where; the first operation is number 1. Contains pointers into the document but none of its values.
     public var description: String {
         guard let operation else { return reason.description }
-        return "operation \(operation): \(reason)"
+        return "operation \(operation + 1): \(reason)"
     }
 }
 

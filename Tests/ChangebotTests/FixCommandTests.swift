@@ -78,7 +78,7 @@ import Testing
             #expect(dry.code == 1)
             #expect(dry.output.split(separator: "\n").count == 6)
             #expect(
-                dry.output.contains(#""error":"rule 'broken': patch: operation 0: the document has no place '/none'""#))
+                dry.output.contains(#""error":"rule 'broken': patch: operation 1: the document has no place '/none'""#))
             let limited = try await fix(url, folder, "--max-errors", "2")
             #expect(limited.code == 65)
             #expect(limited.errors.contains("more than --max-errors 2 allows"))

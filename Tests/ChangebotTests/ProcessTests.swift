@@ -180,6 +180,22 @@ import Testing
         }
     }
 
+    @Test func stoppedOneShotRunDoesNotLogThatItIsDone() async throws {
+        try await Program.withDirectory { directory in
+            let server = try TestServer { $0.waitForClose() }
+            let bot = try ChildProcess(
+                [
+                    Program.path, "run", "--once", "--gateway", "http://127.0.0.1:\(server.port)/todo", "--rules",
+                    Program.pictureRules, "--state", directory + "/state", "--shutdown-grace", "1s",
+                ], errors: directory + "/log")
+            await server.accepted.wait(for: 1)
+            bot.signal(SIGTERM)
+            await bot.wait()
+            let log = try String(contentsOfFile: directory + "/log", encoding: .utf8)
+            #expect(log.contains(" stopped ") && !log.contains(" done "), "\(log)")
+        }
+    }
+
     @Test func twoRunsWithOneNameExcludeEachOther() async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await gateway(data: directory + "/todo.sqlite")

@@ -26,16 +26,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"[{"op":"add","path":"/a"}]"#, "operation 0: add needs a 'value' (it may be null)"),
+        (#"[{"op":"add","path":"/a"}]"#, "operation 1: add needs a 'value' (it may be null)"),
         (
             #"[{"op":"test","path":"/a","value":1},{"path":"/a"}]"#,
-            "operation 1: give it an 'op': add, remove, replace, move, copy or test"
+            "operation 2: give it an 'op': add, remove, replace, move, copy or test"
         ),
         (
             #"[{"op":"remove","path":"a"}]"#,
-            "operation 0: 'a' is not a JSON Pointer: it must be empty or begin with '/'"
+            "operation 1: 'a' is not a JSON Pointer: it must be empty or begin with '/'"
         ),
-        (#"[{"op":"remove","path":"/a","path":""}]"#, "operation 0: it has 'path' twice; leave one of them out"),
+        (#"[{"op":"remove","path":"/a","path":""}]"#, "operation 1: it has 'path' twice; leave one of them out"),
         ("{}", "a JSON Patch is a list of operations: write them between [ and ]"),
     ])
     func errorNamesTheRemedy(patch: String, description: String) throws {
@@ -57,7 +57,7 @@ import Testing
         (.moveIntoItself(JSONPointer(tokens: ["a"])), "the value at '/a' can't be moved to a place within itself"),
     ])
     func errorNamesTheReason(reason: JSONPatchError.Reason, description: String) {
-        #expect(JSONPatchError(reason, at: 7).description == "operation 7: " + description)
+        #expect(JSONPatchError(reason, at: 7).description == "operation 8: " + description)
     }
 
     @Test(arguments: [

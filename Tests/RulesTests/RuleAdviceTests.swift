@@ -151,6 +151,14 @@ import Testing
         #expect(found.first?.contains("allow: [fires-again]") == true)
     }
 
+    /// Once the document changes, the picture must be attached again.
+    @Test(arguments: [
+        "blob", "name",
+    ])
+    func computedPictureMayFollowTheDocument(key: String) throws {
+        #expect(try warnings(["name: a, when: {type: donor}, then: [{attach: {\(key): card, folder: /tmp, file: {jq: .group}}}]"]) == [])
+    }
+
     @Test(arguments: [
         ("{a: {$gt: '10'}}", "$gt with the text \"10\" compares texts"),
         ("{a: {$gt: '12345'}}", "$gt with the text \"12345\" compares texts"),

@@ -24,6 +24,8 @@ enum RepeatedFiringCheck {
         guard !rule.rule.definition.isScheduled else { return [] }
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
         guard !rule.rule.actions(of: ExpireAction.self).contains(where: \.setsDate) else { return [] }
+        // The same holds for a picture that follows the document.
+        guard !rule.rule.actions(of: AttachAction.self).contains(where: { !$0.programs.isEmpty }) else { return [] }
         // Actions for each element must also run again: an element may be new.
         let lasting = RulePrediction(of: rule.rule, includesElements: false)
         guard !lasting.touched.isEmpty else { return [] }

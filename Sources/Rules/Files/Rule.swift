@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// One rule: when it fires, and what it does.
@@ -199,7 +200,19 @@ extension Rule {
             object.errors.report(
                 at: node.position, "'at' waits for a document, and a deleted one is gone; take delete out of 'on'")
         }
+        if let date = (node.member("jq") ?? node).text.flatMap(bareDate) {
+            object.errors.report(
+                at: node.position,
+                "'at' is a jq program, and there \(date) is a number or not valid; write the date as text in the program: "
+                    + "at: '\"\(date)\"'")
+            return nil
+        }
         return program(node, "'at' has no type: it gives seconds since 1970 or a date; remove 'type'", reading)
+    }
+
+    /// The program if it is only a date such as `2026-12-31`, which jq reads as a subtraction.
+    private static func bareDate(_ program: String) -> String? {
+        program.contains("-") && (try? ISODate(program)) != nil ? program : nil
     }
 
     private static func steps(_ node: SourceNode, _ reading: RuleReading) -> [RuleStep]? {

@@ -6,6 +6,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import Monitoring
+internal import ServiceLifecycle
 
 /// The frame of a command that applies rules: gateway, state, summary and exit code.
 struct Job: Sendable {
@@ -59,7 +60,8 @@ struct Job: Sendable {
             failure = CommandError(RunError(limit, failures))
         }
         if failure == nil || counters.changes > 0 {
-            logDone(counters, isDone: failure == nil && !isStopped.withLock { $0 })
+            let wasStopped = isStopped.withLock { $0 } || isOneShot && Task.isShuttingDownGracefully
+            logDone(counters, isDone: failure == nil && !wasStopped)
             whenDone(counters)
         }
         if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }

@@ -128,9 +128,9 @@ import Testing
         ("\u{FEFF}a\r1\r\r2", [document(#"{"a":"1"}"#, 1), document(#"{"a":"2"}"#, 1)]),
         ("\r\na\r\n\r\n\"x\r\ny\"\r\nz", [document(#"{"a":"x\r\ny"}"#, 4), document(#"{"a":"z"}"#, 6)]),
         (
-            "a:number,b:boolean,c:json\n1.10,TRUE,\"[1, 2]\"\n,,\n",
+            "a:number,b:boolean,c:json\n1.10,TRUE,\"[1, 2]\"\n2,False,\n,,\n",
             [
-                document(#"{"a":1.10,"b":true,"c":[1, 2]}"#, 2)
+                document(#"{"a":1.10,"b":true,"c":[1, 2]}"#, 2), document(#"{"a":2,"b":false}"#, 3),
             ]
         ),
         (
