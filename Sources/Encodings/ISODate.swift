@@ -190,7 +190,7 @@ package enum ISODateError: Error, Sendable {
     /// The cause and the remedy, as the continuation of "which".
     package var explanation: String {
         switch self {
-        case .malformed: "is no time; write a date as 2026-11-20T10:00:00Z or 2026-11-20"
+        case .malformed: "is not a time; write a date such as 2026-11-20T10:00:00Z or 2026-11-20"
         case .noSuchDay: "names a day that does not exist; check month and day"
         case .noZone: "has a time without a zone; append Z if it is UTC, or an offset such as +01:00"
         }

@@ -108,7 +108,7 @@ extension CompiledProgram {
             + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ") + " "
     }()
 
-    private static let nulError = JQCompileError(message: "the program holds a NUL character")
+    private static let nulError = JQCompileError(message: "the program contains a NUL character")
 
     /// Checks that each of the programs compiles without a wrapper, so that it can't close the wrapper's parenthesis.
     ///
@@ -184,7 +184,7 @@ extension CompiledProgram {
         jq_set_error_cb(state, { _, message in jv_free(message) }, nil)
         guard compiled != 0 else {
             tearDown(state)
-            throw messages.first ?? JQCompileError(message: "jq refuses the program")
+            throw messages.first ?? JQCompileError(message: "jq rejected the program")
         }
         return state
     }

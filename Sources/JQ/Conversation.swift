@@ -69,7 +69,7 @@ final class Conversation {
                 let isRunning = session.hasCompiled(requests[answered])
                 let deadline = isRunning ? settings.deadline : Self.startingTime
                 guard time.isUp(deadline, now: clock.now, used: session.processorTime) else { continue }
-                throw session.isReady ? .deadline(settings.deadline) : .notStarted("it does not answer")
+                throw session.isReady ? .deadline(settings.deadline) : .notStarted("it does not respond")
             case .moved: continue
             case .frame(var frame):
                 if frame.kind == FrameKind.time.rawValue {
@@ -94,7 +94,7 @@ final class Conversation {
     ///   ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
     private func wait(_ session: HelperSession) throws(JQError) -> HelperChannel.Progress {
         do throws(JQError) { return try session.wait(Self.pollInterval) } catch {
-            guard session.isReady else { throw .notStarted("it ends at once") }
+            guard session.isReady else { throw .notStarted("it exits at once") }
             throw session.pendingBinding.map(tooLarge) ?? error
         }
     }

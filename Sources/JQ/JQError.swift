@@ -55,35 +55,37 @@ extension JQError: CustomStringConvertible {
         case .programError(let message): "the program fails: \(displayText(message, limit: 250))"
         case .notCompiled(let error): "the program does not compile: \(error)"
         case .deadline(let duration): "the program runs longer than \(duration); make it simpler"
-        case .tooMuchOutput(let limit): "the program gives more than \(limit) bytes; make it give less"
-        case .crashed: "jq ended while the program ran, most likely out of memory; make the program need less"
+        case .tooMuchOutput(let limit): "the program's output exceeds \(limit) bytes; make it smaller"
+        case .crashed:
+            "jq ended while the program ran, most likely because it ran out of memory; make the program "
+                + "use less"
         case .killed(SIGKILL):
-            "jq was killed while the program ran, by the system if its memory ran out; look into the log of the system, "
-                + "then make the program need less, or retry"
+            "jq was killed while the program ran, by the system if its memory ran out; check the system log, then "
+                + "make the program use less, or retry"
         case .killed(let signal):
             "signal \(signal) (\(String(cString: strsignal(signal)))) ended jq while the program ran; change the program, "
                 + "or retry if something else sent the signal"
         case .processError(let reason):
-            "the process for jq programs failed: \(reason); retry, and report it if it stays"
+            "the process for jq programs failed: \(reason); retry, and report the failure if it persists"
         case .aborted:
-            "a function of jq ended on a value that it can't take, such as a division by -1, or a slice, of a number "
-                + "that is too large or not a number; let the program check the value first"
+            "a jq function crashed on a value that it can't handle, such as a number that is too large or not a "
+                + "number in a slice or a division by -1; check the value in the program first"
         case .notFinite(let what):
-            "the program gives \(displayText(what, limit: 120)), which no JSON number can be; let it check the number "
-                + "first, for example with isnan or isinfinite"
+            "the program gives \(displayText(what, limit: 120)), which JSON can't represent; check the number first, "
+                + "for example with isnan or isinfinite"
         case .inexactNumber(let text):
             "the result depends on the number \(displayText(text, limit: 60)), which jq can't hold exactly; "
                 + "leave that number out of the program"
         case .inexactResult(let text):
-            "the program gives a number that can't be written exactly, about \(displayText(text, limit: 60)); make it "
-                + "give a number below 2^53, or a text"
+            "the program gives a number that can't be written exactly, about \(displayText(text, limit: 60)); return "
+                + "a number below 2^53, or a string"
         case .brokenCharacter(let text):
             "the result depends on \(displayText(text, limit: 20)), half of a surrogate pair, which jq can't hold; "
                 + "leave that text out of the program"
         case .tooDeep: "the document is nested more deeply than jq reads (256 levels); don't use jq for it"
         case .unreadableInput(let message): "jq can't read the document: \(displayText(message, limit: 200))"
         case .bindingTooLarge(let name, let length, let limit):
-            "the data of $\(displayText(name, limit: 64)) has \(length) bytes, more than jq can take into "
+            "the data of $\(displayText(name, limit: 64)) has \(length) bytes, more than jq can load into "
                 + "\(limit) bytes of memory; leave out what the programs don't use"
         case .unreadableBinding(let name, let message):
             "jq can't read the data of $\(displayText(name, limit: 64)): "

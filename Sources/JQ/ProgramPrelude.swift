@@ -20,7 +20,7 @@ enum ProgramPrelude {
         // jq 1.6 fails on `error(null)`.
         + "def __error($m): error($m); def error($m): __error(if $m == null then \"null\" else $m end); def error: error(.); "
 
-    private static let inexact = "a text with more digits than jq can hold exactly is not a number here"
+    private static let inexact = "a string with more digits than jq can hold exactly can't be converted to a number"
 
     /// jq may round a number that it reads from a text, and it accepts `nan`.
     private static let numbers =

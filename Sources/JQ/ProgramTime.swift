@@ -14,20 +14,20 @@ enum ProgramTime {
 
     private static func date(_ value: jv, _ name: String) throws(Refusal) -> ISODate {
         guard let text = value.text else {
-            let wanted = name == "fromdate" ? "a text" : "a text or a number of seconds"
+            let wanted = name == "fromdate" ? "a string" : "a string or a number of seconds"
             throw Refusal(
-                message: "\(name) needs \(wanted), as 2026-11-20T10:00:00Z, and gets \(value.excerpt); "
-                    + "check the value before")
+                message: "\(name) needs \(wanted), such as 2026-11-20T10:00:00Z, but got \(value.excerpt); check the "
+                    + "value first")
         }
         do throws(ISODateError) { return try ISODate(text) } catch {
-            throw Refusal(message: "\(name) gets \(value.excerpt), which \(error.explanation)")
+            throw Refusal(message: "\(name) got \(value.excerpt), which \(error.explanation)")
         }
     }
 
     /// `todate`.
     static func text(_ value: jv) throws(Refusal) -> String {
         guard let number = value.number else {
-            throw Refusal(message: "todate needs a number of seconds since 1970, and gets \(value.excerpt)")
+            throw Refusal(message: "todate needs a number of seconds since 1970, but got \(value.excerpt)")
         }
         guard let text = ISODate.text(ofSeconds: number) else { throw outOfRange("todate", value) }
         return text
@@ -35,15 +35,15 @@ enum ProgramTime {
 
     private static func outOfRange(_ name: String, _ value: jv) -> Refusal {
         Refusal(
-            message: "\(name) gets \(value.excerpt), which is no time in the years 0 to 9999; it must be seconds since "
-                + "1970, so divide milliseconds by 1000")
+            message: "\(name) got \(value.excerpt), which is not a time in the years 0 to 9999; it must be seconds "
+                + "since 1970, so divide milliseconds by 1000")
     }
 
     /// `add_days`, `add_months` and `add_years`. A text stays a text in the same form and zone. A number stays a
     /// number.
     static func moved(_ value: jv, _ name: String, _ count: jv) throws(Refusal) -> jv {
         guard let number = count.number, number.rounded() == number, number.magnitude < 1e9 else {
-            throw Refusal(message: "\(name) needs a whole number, and gets \(count.excerpt)")
+            throw Refusal(message: "\(name) needs a whole number, but got \(count.excerpt)")
         }
         let seconds = value.number
         let start: ISODate
@@ -79,7 +79,7 @@ enum ProgramTime {
             // mktime normalizes overflowing parts, so programs may add to them.
             guard name == "mktime" && index > 0 ? number.magnitude <= 0x1p31 - 1 : range.contains(number) else {
                 throw Refusal(
-                    message: "\(name) gets \(value.excerpt), which is no time: \(names[index]) is \(part.excerpt)")
+                    message: "\(name) got \(value.excerpt), which is not a time: \(names[index]) is \(part.excerpt)")
             }
         }
     }

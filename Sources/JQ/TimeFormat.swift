@@ -63,8 +63,8 @@ enum TimeFormat {
         guard !["UTC", "GMT", "UT", "Z"].contains(name.uppercased()) else { return }
         throw Refusal(
             message:
-                "strptime gets \(value.excerpt): %Z can't read the zone '\(displayText(String(name), limit: 20))'; "
-                + "write its offset, as +01:00, and read it with %z")
+                "strptime got \(value.excerpt): %Z can't read the zone '\(displayText(String(name), limit: 20))'; "
+                + "write its offset, such as +01:00, and read it with %z")
     }
 
     private static func complete(_ time: inout tm, _ value: jv, hasOffset: Bool) throws(Refusal) {
@@ -72,7 +72,7 @@ enum TimeFormat {
         let year = Int(time.tm_year) + 1900
         guard let day = CalendarDay(year: year, month: Int(time.tm_mon) + 1, day: Int(time.tm_mday)) else {
             throw Refusal(
-                message: "strptime gets \(value.excerpt), which names a day that does not exist; check month and day")
+                message: "strptime got \(value.excerpt), which names a day that does not exist; check month and day")
         }
         var days = day.daysSince1970
         if hasOffset {

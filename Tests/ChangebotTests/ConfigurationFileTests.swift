@@ -45,7 +45,7 @@ import Testing
             ("version: 1\nsummary: a\nbots:\n  - name: b\n", 2, 10, "each bot has its own 'summary'"),
             ("version: 1\nbots:\n  - name: a\n    state: s\n", 4, 5, "'state' applies to the whole process"),
             ("version: 1\nbots:\n  - name: a\n  - name: a\n", 4, 11, "another bot is also named 'a' (line 3)"),
-            ("version: 1\nversion: 1\n", 1, 1, "the key 'version' is there twice"),
+            ("version: 1\nversion: 1\n", 1, 1, "the key 'version' appears twice"),
             ("- a\n", 1, 1, "must be an object"), ("", 1, 1, "the file is empty"),
             ("version: 1\nbots: [\n", 3, 1, "not YAML"),
         ] as [(String, Int, Int, String)])

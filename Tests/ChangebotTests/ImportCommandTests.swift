@@ -202,7 +202,7 @@ import Testing
 
     @Test(
         arguments: [
-            ([], 64, "give it: --slurp users=FILE"),
+            ([], 64, "add --slurp users=FILE"),
             (["--slurp", "others=FILE", "--slurp", "users=FILE"], 64, "others"),
             (["--slurp", "users=FILE"], 0, "imported"), (["--slurp", "users"], 64, "NAME=FILE"),
         ] as [([String], Int32, String)])

@@ -178,7 +178,7 @@ import Testing
             let half = "incomplete Couchbase Lite blob"
             #expect(
                 result.errors.split(separator: "\n").map(String.init) == [
-                    "warning: 'a': \(half): /image: the attachment 'blob_/image' is left, and its blob is gone",
+                    "warning: 'a': \(half): /image: the attachment 'blob_/image' remains, but its blob is gone",
                     "warning: 'b': \(half): /photo: the blob has no attachment 'blob_/photo'",
                 ])
             let quiet = try await Program.run(["rules", "try", file, "--input", folder + "/in.ndjson", "--quiet"])
@@ -300,7 +300,7 @@ import Testing
             try Data(Self.plainRules.utf8).write(to: URL(fileURLWithPath: empty + "/sub/r.yaml"))
             let check = try await Program.run(["rules", "check", empty])
             #expect(check.code == 66)
-            #expect(check.errors.hasPrefix("\(empty): the folder has no rule files (*.yaml, "), "\(check.errors)")
+            #expect(check.errors.hasPrefix("\(empty): has no rule files (*.yaml, "), "\(check.errors)")
         }
     }
 

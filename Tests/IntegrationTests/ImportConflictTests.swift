@@ -61,7 +61,7 @@ import Transfer
         try await BotTestBed.withEmbedded { bed in
             try await bed.phone.put("x", body: Array(#"{"n":1}"#.utf8))
             _ = try await load(bed, [#"{"_id":"x","n":2}"#], "set-aside")
-            #expect(try bed.rejections().map(\.reason) == ["its policy is to set it aside"])
+            #expect(try bed.rejections().map(\.reason) == ["its policy is 'set-aside'"])
             _ = try await load(bed, [#"{"_id":"x","n":2}"#], "other=merge")
             #expect(
                 try bed.rejections().map(\.reason) == ["a document with this _id exists; --mode upsert replaces it"])
@@ -212,7 +212,7 @@ import Transfer
                         #"{"line":1,"id":"x","action":"change","patch":[{"op":"replace","path":"/b","value":1}]}"#
                     ),
                     ("winner", #"{"line":1,"id":"x","action":"leave"}"#),
-                    ("set-aside", #"{"line":1,"id":"x","action":"refuse","reason":"its policy is to set it aside"}"#),
+                    ("set-aside", #"{"line":1,"id":"x","action":"refuse","reason":"its policy is 'set-aside'"}"#),
                 ] {
                     let lines = try await bed.preview(lines: [Self.leaf("z", #","a":0,"b":1"#)]) { settings in
                         settings.mode = mode

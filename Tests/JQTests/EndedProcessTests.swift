@@ -15,9 +15,9 @@ import Testing
             ),
             (SIGTERM, .killed(signal: SIGTERM), "signal 15 (Terminated) ended jq while the program ran"),
             // As after jq dereferenced a failed allocation.
-            (SIGSEGV, .crashed, "jq ended while the program ran, most likely out of memory"),
+            (SIGSEGV, .crashed, "jq ended while the program ran, most likely because it ran out of memory"),
             // As after a failed assertion of jq.
-            (SIGABRT, .aborted, "a function of jq ended on a value that it can't take"),
+            (SIGABRT, .aborted, "a jq function crashed on a value that it can't handle"),
         ] as [(Int32, JQError, String)])
     func errorNamesTheSignal(signal: Int32, error: JQError, message: String) throws {
         var settings = JQPool.Settings()

@@ -14,7 +14,7 @@ struct NonFiniteTests {
     func outputs(program: (text: String, what: String), document: String) async throws {
         let error = try #require(try await outcome(program.text, document).error)
         #expect(error == .notFinite(program.what))
-        #expect("\(error)".hasPrefix("the program gives \(program.what), which no JSON number can be"))
+        #expect("\(error)".hasPrefix("the program gives \(program.what), which JSON can't represent"))
     }
 
     @Test(

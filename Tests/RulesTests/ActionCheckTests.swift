@@ -19,7 +19,7 @@ import Testing
         ("when: {}, on: [delete], then: [merge: {a: 1}]", "would write to a deleted document"),
         (
             "when: {}, on: [delete], then: [related: {selector: {a: {jq: .owner}}, then: [delete: {}]}]",
-            "'owner' only if the deletion writes it (and never on Sync Gateway 4), and without it nothing is related"
+            "'owner' only if the deletion writes it (never on Sync Gateway 4), and without it no document is related"
         ),
         (
             "when: {}, then: [related: {selector: {a: 1}, then: [merge: {a: $source.b}]}]",
@@ -44,7 +44,7 @@ import Testing
         ("when: {}, then: [merge: {a: now | todate}]", "is plain text, not a program"),
         (
             "when: {}, then: [put: {id: 'r.{{_id}}', document: {}}]",
-            #"'r.{{_id}}' is plain text, and nothing is filled in; write a program: { jq: '"r.\(._id)"' }"#
+            #"'r.{{_id}}' is plain text, and placeholders are not filled in; write a program: { jq: '"r.\(._id)"' }"#
         ),
         ("when: {}, then: [put: {id: 'r.${_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
         ("when: {}, then: [put: {id: 'r.{_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
@@ -76,7 +76,7 @@ import Testing
         ),
         ("when: {}, then: [put: {id: x, document: {type:task}}]", "write a space after the colon: type: task"),
         ("when: {}, then: [merge: {a: {jg: .b}}]", "'jg' is read as the name of a field; did you mean jq?"),
-        ("when: {}, then: [merge: {done: yes}]", "yes is a text here; write true for the boolean"),
+        ("when: {}, then: [merge: {done: yes}]", "yes is a string here; write true for the boolean"),
     ])
     func warnsAboutRule(rule: String, message: String) throws {
         let found = try messages("name: a, " + rule)

@@ -145,11 +145,14 @@ import Testing
         ("{into: a, sum: {n: 1e20}}", "too large for a sum"),
         ("{into: a, sum: {_n: 1}}", "a total can't be named '_n'"),
         ("{into: a, count: {n: true}, sum: {n: 1}}", "'n' is the name of a count and of a sum"),
-        ("{into: a, count: {n: true}, document: {n: 1}}", "'n' is a total already"),
+        ("{into: a, count: {n: true}, document: {n: 1}}", "'n' is already a total"),
         ("{into: a, count: {n: true}, document: {_n: 1}}", "aggregate can't set '_n'"),
         ("{into: a, count: {n: true}, document: {jq: .}}", "'document' must be an object"),
-        ("{into: a, count: {n: true}}, for_each: '.a[]'", "'aggregate' can't have 'for_each'"),
-        ("{into: a, count: {n: true}}}, {merge: {a: 1}", "has no other action"),
+        (
+            "{into: a, count: {n: true}}, for_each: '.a[]'",
+            "'aggregate' adds each document to a single document with totals"
+        ),
+        ("{into: a, count: {n: true}}}, {merge: {a: 1}", "must be the only action of its rule"),
     ])
     func invalidAggregatesAreExplained(body: String, message: String) {
         let found = errors(Self.rule(body))
@@ -163,11 +166,11 @@ import Testing
 
     @Test func ruleWithATimeIsRefused() {
         let found = errors(Self.rule("{into: a, count: {n: true}}", ", at: .dueAt"))
-        #expect(found.contains { $0.contains("at no certain time") }, "\(found)")
+        #expect(found.contains { $0.contains("not at set times") }, "\(found)")
     }
 
     @Test func mappingWithAggregateIsRefused() {
         let found = errors("kind: mapping\n" + Self.rule("{into: a, count: {n: true}}"))
-        #expect(found.contains { $0.contains("a mapping can't have it") }, "\(found)")
+        #expect(found.contains { $0.contains("a mapping can't use it") }, "\(found)")
     }
 }

@@ -40,7 +40,7 @@ import Testing
         let found = try Self.warnings("name: a, when: {}, then: [], allow: [fires-again]")
         #expect(
             found.map(\.description) == [
-                "r.yaml:3:42: warning: rule 'a': there is no warning 'fires-again' to accept; take it out of `allow` "
+                "r.yaml:3:42: warning: rule 'a': there is no warning 'fires-again' to accept; remove it from `allow` "
                     + "[unused-allow]"
             ])
     }
@@ -64,8 +64,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("fires-agian", "'fires-agian' is not the code of a warning: did you mean 'fires-again'? Codes: never-fires, "),
-        ("1", "'a number' is not the code of a warning"),
+        ("fires-agian", "'fires-agian' is not a warning code: did you mean 'fires-again'? Codes: never-fires, "),
+        ("1", "'a number' is not a warning code"),
     ])
     func unknownCodesAreErrors(code: String, error: String) {
         let found = errors("version: 1\nrules: [{name: a, when: {}, then: [], allow: [\(code)]}]\n")

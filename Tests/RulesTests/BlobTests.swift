@@ -105,8 +105,8 @@ import Testing
         ("attach: {blob: /a~2, file: FILE}", "'~' must be followed by 0 or 1"),
         ("attach: {blob: _id, file: FILE}", "'/_id' can't be a blob"),
         ("attach: {blob: /_attachments/x, file: FILE}", "can't be a blob"),
-        ("attach: {blob: a, name: b, file: FILE}", "'name' and 'blob' are two places of one attachment"),
-        ("attach: {file: FILE}", "the attachment needs a name: name: image, or blob: image"),
+        ("attach: {blob: a, name: b, file: FILE}", "a blob determines the name of its attachment"),
+        ("attach: {file: FILE}", "name the attachment: name: image, or blob: image"),
         ("detach: {blob: a.b}", "for a nested member write blob: /a/b"), ("detach: {}", "name: image, or blob: image"),
     ])
     func invalidPlaceIsAnErrorOfTheRuleFile(then: String, error: String) {

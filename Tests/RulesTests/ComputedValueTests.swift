@@ -112,7 +112,7 @@ import Testing
         (#"put: { id: { jq: '""' }, document: {} }"#, "must be text and not empty"),
         (#"put: { document: { jq: '{a: 1}' } }"#, "neither the rule's 'id' nor the document's '_id'"),
         (#"put: { document: { jq: '{_id: "y", _rev: "1-a"}' } }"#, "put can't set '_rev'"),
-        (#"put: { document: { jq: '"text"' } }"#, #"put writes objects; the program gives "text""#),
+        (#"put: { document: { jq: '"text"' } }"#, #"put takes an object; the program gives "text""#),
     ]
 
     @Test func invalidResultsDeadLetterTheDocument() async throws {

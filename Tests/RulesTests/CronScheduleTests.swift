@@ -93,11 +93,12 @@ import Testing
 
     @Test(arguments: [
         ("0 0 30 2 *", "never comes"), ("0 0 31 4,6,9,11 *", "never comes"), ("0 3 * *", "this one has 4"),
-        ("0 0 3 * * *", "this one has 6"), ("", "this one has 0"), ("60 * * * *", "'60' is no minute; write 0 to 59"),
+        ("0 0 3 * * *", "this one has 6"), ("", "this one has 0"),
+        ("60 * * * *", "'60' is not a valid minute; write 0 to 59"),
         ("* 24 * * *", "'24' is no hour"), ("* * 0 * *", "'0' is no day of the month"),
         ("* * * 13 *", "'13' is no month"),
         ("* * * * 8", "'8' is no day of the week"), ("* * * * mo", "or the first three letters of its name"),
-        ("*/0 * * * *", "the step in '*/0' must be a number from 1 on"), ("5/10 * * * *", "write 5-59/10"),
+        ("*/0 * * * *", "the step in '*/0' must be a number of at least 1"), ("5/10 * * * *", "write 5-59/10"),
         ("30-10 * * * *", "runs backwards"), ("1,,2 * * * *", "'' is no minute"), ("L * * * *", "'L' is no minute"),
         ("-1 * * * *", "is no minute"), ("1.5 * * * *", "is no minute"),
         ("99999999999999999999 * * * *", "is no minute"),
@@ -110,7 +111,7 @@ import Testing
 
     @Test(arguments: [
         ("every: 5\n", "r.yaml:2:8: 'every' must be a cron line"),
-        ("every: \"0 0 30 2 *\"\n", "r.yaml:2:8: 'every': no year has such a day, so this time never comes"),
+        ("every: \"0 0 30 2 *\"\n", "r.yaml:2:8: 'every': that day never occurs, so the schedule never runs"),
         (
             "every: \"0 3 * * *\"\ntime_zone: Europe/Berln\n",
             "r.yaml:3:12: 'Europe/Berln' is not the name of a time zone: did you mean 'Europe/Berlin'?"
@@ -118,7 +119,7 @@ import Testing
         ("every: \"0 3 * * *\"\ntime_zone: GMT+3\n", "'GMT+3' is not the name of a time zone"),
         ("every: \"0 3 * * *\"\ntime_zone: \"\"\n", "'time_zone' is empty"),
         ("time_zone: UTC\n", "r.yaml:2:12: 'time_zone' is for 'every', which is missing"),
-        ("kind: mapping\nevery: \"0 3 * * *\"\n", "r.yaml:3:8: a mapping has no 'every'"),
+        ("kind: mapping\nevery: \"0 3 * * *\"\n", "r.yaml:3:8: 'every' has no meaning in a mapping"),
     ])
     func fileWithAnInvalidScheduleIsRefused(head: String, message: String) {
         let found = errors("version: 1\n\(head)rules: []\n")

@@ -100,7 +100,7 @@ import Testing
         let document = #"{"a":"\#(String(repeating: "a", count: 60))!"}"#
         let decision = try set.decide(document)
         #expect(decision.error?.rule == "slow")
-        #expect(decision.error?.reason.contains("'^(a+)+$' tried 10000000 ways") == true)
+        #expect(decision.error?.reason.contains("'^(a+)+$' needed more than 10000000 steps") == true)
         #expect(set.makeDecider().mayFire(on: try JSONText(document).root, isDeleted: false))
         #expect(try set.decide(#"{"a":"aaa"}"#).error == nil)
     }

@@ -55,19 +55,19 @@ import Testing
         (#"{"image":{"@type":"blob","length":6}}"#, "/image: the blob has no SHA-1 digest"),
         (
             #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(digest: "sha1-AAAA"))}}"#,
-            "/image: digest of the blob and of its attachment 'blob_/image' are different"
+            "/image: digest differs between the blob and its attachment 'blob_/image'"
         ),
         (
             #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(length: 7))}}"#,
-            "/image: length of the blob and of its attachment 'blob_/image' are different"
+            "/image: length differs between the blob and its attachment 'blob_/image'"
         ),
         (
             #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(type: "image/gif"))}}"#,
-            "/image: content_type of the blob and of its attachment 'blob_/image' are different"
+            "/image: content_type differs between the blob and its attachment 'blob_/image'"
         ),
         (
             #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(digest: "md5-AAAA"))}}"#,
-            "/image: the digest of the blob is \(sha1), and the bytes of its attachment have sha1-B"
+            "/image: the digest of the blob is \(sha1), but that of its attachment's bytes is sha1-B"
         ),
     ])
     func blobThatAppsCannotShowIsAProblem(document: String, problem: String) throws {
@@ -102,7 +102,7 @@ import Testing
         let found = try problems("{\"\(name)\":[\(blobs)],\"_attachments\":{\(stubs)}}")
         #expect(found.count == DocumentBlobs.problemLimit + 1)
         #expect(found.first == "/\(name)/0: the blob has no attachment 'blob_/\(name)/0'")
-        #expect(found.last == ": 99900 further blobs of this document are not as apps expect")
+        #expect(found.last == ": this document has 99900 further faulty blobs")
     }
 
     @Test(arguments: [

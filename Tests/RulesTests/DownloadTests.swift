@@ -76,9 +76,9 @@ import Testing
 
     @Test(arguments: [
         (#"{"path":"//evil.org/x"}"#, nil), (#"{"path":"@evil.org/"}"#, "the path must begin with '/'"),
-        (#"{"path":"/a/../b"}"#, "the path can't have the segments '.' and '..'"),
-        (#"{"path":"/a b"}"#, "the path can't hold the character ' '"),
-        (#"{"path":"/a\r\nHost: x"}"#, "the path can't hold the character"),
+        (#"{"path":"/a/../b"}"#, "the path can't contain the segments '.' and '..'"),
+        (#"{"path":"/a b"}"#, "the path can't contain the character ' '"),
+        (#"{"path":"/a\r\nHost: x"}"#, "the path can't contain the character"),
     ])
     func documentCannotChooseTheHost(document: String, error: String?) async throws {
         let server = Server { _ in .content(Self.hello, contentType: "image/png") }
@@ -207,14 +207,14 @@ import Testing
         ("url: 'ftp://h/x'", "'url' must begin with https:// or http://; write https://HOST/PATH"),
         (
             "url: {jq: .url}",
-            "'url' can't be computed: a document must not choose the server; write scheme, host and port, and "
-                + "compute what follows with path: { jq: … }"
+            "'url' can't be computed: a document must not choose the server; write out the scheme, host and port, "
+                + "and compute the rest with path: { jq: … }"
         ),
         ("url: 'https://h', file: a.png", "'file' and 'url' are two sources of one attachment; remove one"),
         ("file: a.png, max_size: 1MB", "'max_size' is for 'url' only; write url: https://…, or remove it"),
         (
             "url: 'https://h', max_size: 21MB",
-            "'max_size' is at most 20MB: Sync Gateway takes no larger attachments; lower it"
+            "'max_size' is at most 20MB: Sync Gateway accepts no larger attachments; lower it"
         ),
         ("url: 'https://h', max_size: big", "'max_size' must be a size such as 5MB or 100MB; correct it"),
         ("url: 'https://h', timeout: 6m", "'timeout' is at most 5m; lower it"),
@@ -227,7 +227,7 @@ import Testing
             "url: 'https://h', types: []",
             "'types' must be a list of media types: types: [image/png, image/*]; correct it"
         ),
-        ("url: 'https://h', folder: a", "'folder' is for 'file'; remove it, or write file: PATH for 'url'"),
+        ("url: 'https://h', folder: a", "'folder' is for 'file' only; remove it, or replace 'url' with file: PATH"),
         ("url: 'http://h', ca_file: a", "'ca_file' has no meaning with http://; write https://"),
     ])
     func invalidDownloadsAreRefused(keys: String, message: String) {
@@ -239,7 +239,7 @@ import Testing
         let found = errors(
             "version: 1\nkind: mapping\nrules: [{name: a, when: {}, then: [attach: {name: i, url: 'https://h'}]}]\n")
         #expect(found.count == 1)
-        #expect(found.first?.contains("a mapping can't download: write 'file'") == true)
+        #expect(found.first?.contains("a mapping can't download; use 'file'") == true)
     }
 
     @Test func pathsAreRelativeToTheRuleFile() throws {

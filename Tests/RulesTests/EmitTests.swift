@@ -117,7 +117,7 @@ import Testing
     @Test(arguments: [
         (
             "emit: a",
-            "emit must be an object with the keys file, line, event, rotate, not text; write one key: value a line"
+            "emit must be an object with the keys file, line, event, rotate, not text; write one 'key: value' per line"
         ),
         ("emit: {line: document}", "'file' is missing; name the file, or - for stdout: file: ../out/orders.ndjson"),
         ("emit: {file: {jq: .f}}", "'file' can't be computed by jq in this version; write the value itself"),
@@ -135,7 +135,7 @@ import Testing
         ("emit: {file: a, rotate: {every: week}}", "'every' must be hour or day (UTC); write one of them"),
         (
             "emit: {file: a, rotate: {every: day, keep: 0}}",
-            "'keep' must be the number of rotated files, from 1 on; correct it"
+            "'keep' must be the number of rotated files, at least 1; correct it"
         ),
         ("emit: {file: a, rotate: {size: 0}}", "'size' must be a size such as 5MB or 100MB; correct it"),
         ("emit: {file: a, rotate: {size: 9999999GB}}", "'size' must be a size such as 5MB or 100MB; correct it"),

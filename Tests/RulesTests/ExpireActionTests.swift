@@ -54,8 +54,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{jq: '\"soon\"'}", "expire: the program gives \"soon\", which is no time"),
-        ("{jq: '[1]'}", "expire: the program gives [1], which is no time"),
+        ("{jq: '\"soon\"'}", "expire: the program gives \"soon\", which is not a time"),
+        ("{jq: '[1]'}", "expire: the program gives [1], which is not a time"),
         ("{jq: '3600'}", "which is 1970 or before; for a time from now, write it as text with its unit: 30d, 12h"),
         ("{jq: '1795168800000'}", "which is after 2106-02-07"),
     ])
@@ -65,11 +65,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("soon", "'expire' is 'soon', which is no time; write a time from now (30d, 12h)"),
+        ("soon", "'expire' is 'soon', which is not a time; write a time from now (30d, 12h)"),
         ("1969-01-01", "'expire' is '1969-01-01', which is 1970 or before"),
         ("2200-01-01", "which is after 2106-02-07"),
         ("3600", "'expire' must be text, or { jq: PROGRAM }"),
-        ("0d", "which is no time"),
+        ("0d", "which is not a time"),
     ])
     func literalMustBeATime(expire: String, message: String) {
         #expect {

@@ -41,10 +41,10 @@ import Testing
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]",
             "name: c, when: {x: 2}, then: [merge: {z: 1}]", "name: d, when: {q: 1}, then: []")
         let (lines, summary) = try await explained(set, #"{"x":1}"#)
-        #expect(lines.contains("b   fires; but not after what other rules do to the document"))
+        #expect(lines.contains("b   fires; but not after other rules have changed the document"))
         #expect(
             lines.contains(
-                "c   does not fire: `when` does not hold; but fires after what other rules do to the document"))
+                "c   does not fire: `when` does not hold; but fires after other rules have changed the document"))
         #expect(lines.contains("d   does not fire: `when` does not hold"))
         #expect(summary == "all rules together: a, c fire; the document is written")
     }
@@ -53,7 +53,7 @@ import Testing
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]")
         let (lines, summary) = try await explained(set, #"{"x":1}"#, only: ["b"])
-        #expect(lines.first == "b   fires; but not after what other rules do to the document")
+        #expect(lines.first == "b   fires; but not after other rules have changed the document")
         #expect(!lines.contains { $0.hasPrefix("a ") })
         #expect(summary == "all rules together: a fires; the document is written")
     }
@@ -75,7 +75,8 @@ import Testing
         let (lines, _) = try await explained(set, #"{"x":1}"#)
         #expect(
             lines.contains(
-                "b   does not fire: `when` does not hold; but fails after what other rules do to the document, see below"
+                "b   does not fire: `when` does not hold; but fails after other rules have changed the document, see "
+                    + "below"
             ))
     }
 

@@ -100,10 +100,13 @@ import Testing
         ("when: {a: 1}", "{}", false, .doesNotFire, "does not fire: `when` does not hold"),
         ("when: {}, unless: {a: 1}", #"{"a":1}"#, false, .doesNotFire, "does not fire: `unless` holds"),
         ("when: {}", "[]", false, .doesNotFire, "does not fire: the document is not an object"),
-        ("when: {}", "{}", true, .doesNotFire, "does not fire: it is not for deletions; `on: [delete]` would be"),
+        (
+            "when: {}", "{}", true, .doesNotFire,
+            "does not fire: it does not apply to deletions; that needs `on: [delete]`"
+        ),
         (
             "on: [delete], when: {}", "{}", false, .doesNotFire,
-            "does not fire: it is only for deletions (`on: [delete]`)"
+            "does not fire: it applies only to deletions (`on: [delete]`)"
         ),
         ("on: [delete], when: {}", "{}", true, .fires, "fires"),
         ("when: {a: {$mod: [0, 1]}}", #"{"a":1}"#, false, .undecided, "can't be decided: $mod can't divide by 0"),
@@ -149,33 +152,33 @@ import Testing
 
     @Test(arguments: [
         ("{a: apple}", #"{"a":"Apple"}"#, #"✗  "Apple"  (differs only in case)"#),
-        ("{a: apple}", #"{"a":" apple\n"}"#, #"✗  " apple\n"  (differs only in white space around it)"#),
-        ("{a: apple}", #"{"a":"Apple "}"#, "(differs only in case and in white space around it)"),
+        ("{a: apple}", #"{"a":" apple\n"}"#, #"✗  " apple\n"  (differs only in surrounding white space)"#),
+        ("{a: apple}", #"{"a":"Apple "}"#, "(differs only in case and surrounding white space)"),
         ("{a: {$in: [x, apple]}}", #"{"a":"APPLE"}"#, "(differs only in case)"),
-        ("{a: 5}", #"{"a":"5"}"#, #"(the document has the text "5", the rule the number 5)"#),
-        ("{a: '5'}", #"{"a":5.0}"#, #"(the document has the number 5.0, the rule the text "5")"#),
-        ("{a: true}", #"{"a":"true"}"#, #"(the document has the text "true", the rule true)"#),
-        ("{a: {$lt: 10}}", #"{"a":"7"}"#, #"(the document has the text "7", the rule the number 10)"#),
+        ("{a: 5}", #"{"a":"5"}"#, #"(the document has the string "5", the rule has the number 5)"#),
+        ("{a: '5'}", #"{"a":5.0}"#, #"(the document has the number 5.0, the rule has the string "5")"#),
+        ("{a: true}", #"{"a":"true"}"#, #"(the document has the string "true", the rule has true)"#),
+        ("{a: {$lt: 10}}", #"{"a":"7"}"#, #"(the document has the string "7", the rule has the number 10)"#),
         (
             "{a: {$regex: ^apple$}}", #"{"a":"Apple"}"#,
-            "(differs only in case; a pattern that begins with (?i) takes both)"
+            "(differs only in case; a pattern that begins with (?i) matches both)"
         ),
-        ("{a: {$regex: ^apple$}}", #"{"a":"apple "}"#, "(would match without the white space around it)"),
-        ("{a: {$regex: '1'}}", #"{"a":1}"#, "✗  1  ($regex looks only at text)"),
+        ("{a: {$regex: ^apple$}}", #"{"a":"apple "}"#, "(would match without surrounding white space)"),
+        ("{a: {$regex: '1'}}", #"{"a":1}"#, "✗  1  ($regex applies only to text)"),
         ("{a: {$beginsWith: ap}}", #"{"a":"Apple"}"#, "(differs only in case)"),
-        ("{a: {$beginsWith: ap}}", #"{"a":" apple"}"#, "(white space stands before it)"),
-        ("{a: {$size: 1}}", #"{"a":"x"}"#, "($size looks only at lists)"),
-        ("{a: {$elemMatch: {b: 1}}}", #"{"a":{"b":1}}"#, "($elemMatch looks only at lists)"),
-        ("{a: {$keyMapMatch: {$eq: b}}}", #"{"a":[]}"#, "($keyMapMatch looks only at objects)"),
-        ("{a: {$mod: [2, 0]}}", #"{"a":"4"}"#, "($mod looks only at whole numbers)"),
+        ("{a: {$beginsWith: ap}}", #"{"a":" apple"}"#, "(has leading white space)"),
+        ("{a: {$size: 1}}", #"{"a":"x"}"#, "($size applies only to lists)"),
+        ("{a: {$elemMatch: {b: 1}}}", #"{"a":{"b":1}}"#, "($elemMatch applies only to lists)"),
+        ("{a: {$keyMapMatch: {$eq: b}}}", #"{"a":[]}"#, "($keyMapMatch applies only to objects)"),
+        ("{a: {$mod: [2, 0]}}", #"{"a":"4"}"#, "($mod applies only to whole numbers)"),
         ("{type: task}", #"{"Type":"task"}"#, "✗  missing  (the document has 'Type')"),
         ("{list.owner: x}", #"{"list":{"ownr":"x"}}"#, "✗  missing  (the document has 'list.ownr')"),
         ("{list.owner: x}", #"{"list.owner":"x"}"#, #"✗  missing  (the document has 'list\.owner')"#),
-        ("{a: {$ne: 1}}", "{}", "✗  missing  (a negated condition needs the field as well)"),
-        ("{a: {$nin: [1]}}", "{}", "(a negated condition needs the field as well)"),
-        ("{a: {$not: {$regex: x}}}", "{}", "(a negated condition needs the field as well)"),
-        ("{a.b: {$exists: false}}", #"{"a":"x"}"#, "✗  no such place  ('a' is text, without members)"),
-        ("{a.2: x}", #"{"a":["x"]}"#, "✗  no such place  ('a' is a list of 1; positions count from 0)"),
+        ("{a: {$ne: 1}}", "{}", "✗  missing  (a negated condition also needs the field to exist)"),
+        ("{a: {$nin: [1]}}", "{}", "(a negated condition also needs the field to exist)"),
+        ("{a: {$not: {$regex: x}}}", "{}", "(a negated condition also needs the field to exist)"),
+        ("{a.b: {$exists: false}}", #"{"a":"x"}"#, "✗  no such path  ('a' is text and has no members)"),
+        ("{a.2: x}", #"{"a":["x"]}"#, "✗  no such path  ('a' is a list of 1; positions count from 0)"),
         ("{a: {$regex: '^(a+)+$'}}", #"{"a":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}"#, "!  \"aaaaaa"),
     ])
     func failedClauseHintsAtALikelyMistake(selector: String, document: String, remark: String) throws {

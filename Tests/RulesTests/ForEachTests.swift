@@ -54,7 +54,9 @@ import Testing
         let tooMany = try await rules.decided(#"{"n":0,"count":1001}"#)
         #expect(
             tooMany.error?.description
-                == "rule 'a': for_each: the program gives 1001 elements; one document may have 1000: select fewer")
+                == "rule 'a': for_each: the program gives 1001 elements, but one document may have at most 1000; "
+                + "select fewer"
+        )
     }
 
     @Test func errorNamesForEachOrTheAction() async throws {
@@ -91,12 +93,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{for_each: '.l[]', delete: {}}", "'delete' can be done once only"),
-        ("{for_each: '.l[]'}", "'for_each' stands beside an action, which is missing"),
+        ("{for_each: '.l[]', delete: {}}", "'delete' takes effect only once per document"),
+        ("{for_each: '.l[]'}", "'for_each' needs an action next to it"),
         ("{for_each: {jq: '.l[]', type: number}, merge: {}}", "'for_each' has no type"),
         ("{for_each: 5, merge: {}}", "a jq program must be text"),
         ("{for_each: '.l[', merge: {}}", "not a jq program"),
-        ("{for_each: '.l[]', merge: {}, detach: a}", "one list element is one action, not 2"),
+        ("{for_each: '.l[]', merge: {}, detach: a}", "each list element must be one action, not 2"),
     ])
     func invalidStepsAreRefused(step: String, message: String) {
         let found = errors("version: 1\nrules:\n- {name: a, when: {}, then: [\(step)]}\n")

@@ -26,7 +26,9 @@ import Testing
         ])
         #expect(
             found == [
-                "r.yaml:4:42: warning: rule 'up': it and 'down' (r.yaml:3) each fire for the documents that the other changes, each time with another 'm', without end, a rule loop; exclude the documents that were changed from one of the selectors [rule-loop]"
+                "r.yaml:4:42: warning: rule 'up': it and 'down' (r.yaml:3) each fire for the documents that the "
+                    + "other changes, each time with another 'm', in an endless rule loop; make one of the selectors "
+                    + "exclude changed documents [rule-loop]"
             ])
     }
 

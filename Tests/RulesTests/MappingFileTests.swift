@@ -20,12 +20,12 @@ import Testing
         (head + "otherwise: [drop]\nrules: []\n", "'otherwise' must be pass (the default), drop or reject, not a list"),
         ("version: 1\notherwise: drop\nrules: []\n", "r.yaml:2:12: only mappings have 'otherwise'"),
         (head + "slurp: a\nrules: []\n", "r.yaml:3:8: 'slurp' must be a list of names, not text"),
-        (head + "slurp: [a, a]\nrules: []\n", "r.yaml:3:12: 'a' is there twice"),
-        (head + "slurp: [now]\nrules: []\n", "a name in 'slurp' has letters"),
-        (head + "slurp: [a-b]\nrules: []\n", "a name in 'slurp' has letters"),
-        (head + "slurp: [__a]\nrules: []\n", "a name in 'slurp' has letters"),
-        (head + "slurp: ['']\nrules: []\n", "a name in 'slurp' has letters"),
-        (head + "slurp: [end]\nrules: []\n", "a name in 'slurp' has letters"),
+        (head + "slurp: [a, a]\nrules: []\n", "r.yaml:3:12: 'a' appears twice"),
+        (head + "slurp: [now]\nrules: []\n", "a name in 'slurp' has at most 64 letters"),
+        (head + "slurp: [a-b]\nrules: []\n", "a name in 'slurp' has at most 64 letters"),
+        (head + "slurp: [__a]\nrules: []\n", "a name in 'slurp' has at most 64 letters"),
+        (head + "slurp: ['']\nrules: []\n", "a name in 'slurp' has at most 64 letters"),
+        (head + "slurp: [end]\nrules: []\n", "a name in 'slurp' has at most 64 letters"),
         (
             head + "rules:\n- {name: a, when: {}, then: [put: {id: x, document: {}, if_exists: keep}]}\n",
             "r.yaml:4:68: 'if_exists' has no meaning in a mapping"
@@ -57,11 +57,11 @@ import Testing
         ),
         (
             head + "rules: []\ntests: [{name: t, given: {}, slurp: [], expect: {}}]\n",
-            "'slurp' must be an object, a name and a list each"
+            "'slurp' must be an object with a list for each name"
         ),
         (
             "version: 1\nrules: []\ntests: [{name: t, given: {}, expect: {documents: []}}]\n",
-            "only mappings give 'documents'"
+            "'documents' is for mappings only"
         ),
         (head + "rules: []\ntests: [{name: t, given: {}, expect: {documents: {}}}]\n", "'documents' must be a list"),
     ])
@@ -99,7 +99,8 @@ import Testing
             let wrong = #expect(throws: RuleFilesError.self) { try RuleSet.load(paths: [folder + "/map.yaml"]) }
             #expect(wrong?.kind == .invalid)
             #expect(
-                wrong?.description.hasPrefix("\(folder)/map.yaml:2:7: this is a mapping, for changebot import") == true)
+                wrong?.description.hasPrefix("\(folder)/map.yaml:2:7: this is a mapping, which only changebot import")
+                    == true)
             let other = await #expect(throws: RuleFilesError.self) {
                 try await Mapping.load(paths: [folder + "/rules.yaml"])
             }
@@ -125,7 +126,7 @@ import Testing
             let error = await #expect(throws: RuleFilesError.self) {
                 try await Mapping.load(paths: paths, slurps: ["u": data], jq: small)
             }
-            #expect(error?.description.contains("the data of $u has 2400001 bytes, more than jq can take") == true)
+            #expect(error?.description.contains("the data of $u has 2400001 bytes, more than jq can load") == true)
             let deep = Array((String(repeating: "[", count: 300) + String(repeating: "]", count: 300)).utf8)
             let tooDeep = await #expect(throws: RuleFilesError.self) {
                 try await Mapping.load(paths: paths, slurps: ["u": deep])

@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ([:], "r.yaml:3:9: the mapping needs the data of $users; give it: --slurp users=FILE"),
+        ([:], "r.yaml:3:9: the mapping needs the data of $users; add --slurp users=FILE"),
         (
             ["users": "[]", "others": "[]"],
             "--slurp others: no mapping has this name in its 'slurp' list (known: users)"

@@ -6,23 +6,23 @@ import Testing
     @Test(arguments: [
         (
             "^apple|coffee$",
-            "3:33: warning: rule 'a': '^' binds only to the first of the alternatives, '$' only to the last"
+            "3:33: warning: rule 'a': '^' applies only to the first alternative, '$' only to the last"
         ),
-        ("(?i)^apple|coffee", "'^' binds only to the first of the alternatives; put parentheses around them"),
-        ("apple|coffee$", "'$' binds only to the last of the alternatives"),
+        ("(?i)^apple|coffee", "'^' applies only to the first alternative; put parentheses around them"),
+        ("apple|coffee$", "'$' applies only to the last alternative"),
         ("(?i)café", "(?i) has no effect on them; write both: (é|É)"),
-        ("[éè]t", "a class […] takes only one of them"),
+        ("[éè]t", "a class […] matches only one of them"),
         ("é+", "a quantifier repeats only the last one"),
-        ("^ü.$", "'.' takes only one of them"),
+        ("^ü.$", "'.' matches only one of them"),
         ("^(a+)+$", "a repeat inside a repeat"),
         ("(?:x|\\w*)*y", "a repeat inside a repeat"),
         ("^(a(b+c?)*)$", "a repeat inside a repeat"),
         ("(?<n>\\s*\\d+)+x", "a repeat inside a repeat"),
-        ("/^apple$/", "the slashes of '/^apple$/' are part of the pattern; write '^apple$'"),
+        ("/^apple$/", "the slashes in '/^apple$/' are part of the pattern; write '^apple$'"),
         ("/apple/i", "write '(?i)apple'"),
-        (".png$", "the '.' before 'png' takes any character; write '\\.png'"),
-        ("^image.(?:png|jpg)$", "the '.' before '(png…)' takes any character"),
-        ("", "an empty pattern matches every text"),
+        (".png$", "the '.' before 'png' matches any character; write '\\.png'"),
+        ("^image.(?:png|jpg)$", "the '.' before '(png…)' matches any character"),
+        ("", "an empty pattern matches every string"),
     ])
     func likelyMistakesAreReported(pattern: String, warning: String) throws {
         let found = try selectorWarnings("{a: {$regex: '\(pattern)'}}")

@@ -18,7 +18,7 @@ import Testing
         ("{\(deleting)}", "3:42: 'selector' is missing; say which documents"),
         ("{selector: {type: task}}", "3:42: 'then' is missing; say what to do to each of them"),
         ("{selector: {type: task}, then: []}", "3:73: 'then' of related is empty; say what to do to each of them"),
-        ("{selector: {type: task}, then: {delete: {}}}", "'then' must be a list of actions on the documents"),
+        ("{selector: {type: task}, then: {delete: {}}}", "'then' must be a list of actions on the related documents"),
         ("{selector: {type: task}, more: 1, \(deleting)}", "'more' is not known to this version"),
         // Everything would be deleted.
         ("{selector: {}, \(deleting)}", "3:53: the selector matches every document; say which ones are related"),
@@ -36,17 +36,17 @@ import Testing
         ("{selector: {type: a, $or: [{jq: .x}]}, \(deleting)}", "only the values of a selector can be computed"),
         ("{selector: {type: a, $not: {jq: .x}}, \(deleting)}", "only the values of a selector can be computed"),
         ("{selector: {type: a, l: {$elemMatch: {jq: .x}}}, \(deleting)}", "only the values of a selector"),
-        ("{selector: {type: {$regex: {jq: .x}}}, \(deleting)}", "what $regex takes can't be computed"),
-        ("{selector: {type: {$exists: {jq: .x}}}, \(deleting)}", "what $exists takes can't be computed"),
+        ("{selector: {type: {$regex: {jq: .x}}}, \(deleting)}", "the argument of $regex can't be computed"),
+        ("{selector: {type: {$exists: {jq: .x}}}, \(deleting)}", "the argument of $exists can't be computed"),
         ("{selector: {type: {jq: '.('}}, \(deleting)}", "not a jq program"),
-        ("{selector: {type: {jq: .x, type: text}}, \(deleting)}", "'type' beside 'jq' must be a type of JSON"),
+        ("{selector: {type: {jq: .x, type: text}}, \(deleting)}", "'type' next to 'jq' must be a JSON type"),
         ("{selector: {type: {$foo: 1}}, \(deleting)}", "$foo"),
         ("{selector: {type: a}, limit: 0, \(deleting)}", "'limit' must be a number of documents from 1 to 1000000"),
         ("{selector: {type: a}, limit: 1000001, \(deleting)}", "'limit' must be a number of documents"),
         ("{selector: {type: a}, limit: many, \(deleting)}", "'limit' must be a number of documents"),
         (
             "{selector: {type: a}, then: [{related: {selector: {type: b}, \(deleting)}}]}",
-            "'related' can't stand in the 'then' of related; make a rule for the documents that are found"
+            "'related' is not allowed in the 'then' of related; write a rule for the related documents"
         ),
         ("{selector: {type: a}, then: [{merge: {_rev: x}}]}", "merge can't touch '_rev'"),
         ("{selector: {type: a}, then: [delete: {}, merge: {b: 1}]}", "no action can follow 'delete'"),
@@ -133,7 +133,7 @@ import Testing
         ("{list: {jq: '.ids[]'}}", "a program in the selector gives 2 values; it must give one"),
         ("{list: {jq: .owner, type: number}}", "a value of the selector must be a number; the program gives \"amy\""),
         ("{_id: {$in: {jq: .owner}}}", "is not valid: $in takes"),
-        ("{_id: {$gt: {jq: '\"\"'}}}", "with its values filled in, the selector matches every document"),
+        ("{_id: {$gt: {jq: '\"\"'}}}", "once its values are filled in, the selector matches every document"),
         ("{_id: {$beginsWith: {jq: '\"\"'}}}", "the selector matches every document"),
         ("{n: {jq: '.big + 1'}}", "related: "),
     ])

@@ -36,8 +36,8 @@ import Testing
         ("id: _local/x, document: {}, allow_design: true", "2:47: gateways refuse ids that begin with '_'"),
         ("id: _design/, document: {}, allow_design: true", "2:47: gateways refuse ids that begin with '_'"),
         ("id: _x, document: {}", "2:47: gateways refuse ids that begin with '_'"),
-        ("id: x, document: {}, allow_design: true", "2:78: 'allow_design' is for an id that is written out"),
-        ("id: {jq: .x}, document: {}, allow_design: true", "2:85: 'allow_design' is for an id that is written out"),
+        ("id: x, document: {}, allow_design: true", "2:78: 'allow_design' is only for a literal id"),
+        ("id: {jq: .x}, document: {}, allow_design: true", "2:85: 'allow_design' is only for a literal id"),
         ("id: x, document: {}, allow_design: 1", "2:78: 'allow_design' must be true or false"),
     ])
     func literalIDsAreCheckedOnLoading(body: String, error: String) {
@@ -65,7 +65,7 @@ import Testing
     @Test func mappingKeepsButDoesNotCreateDesignDocuments() async throws {
         let set = try Self.mapping("{merge: {_id: {jq: .key}}}")
         let error = try await set.decided(#"{"key":"_design/x"}"#).error
-        #expect(error?.reason.contains("can't make ids that begin with '_'") == true)
+        #expect(error?.reason.contains("can't create ids that begin with '_'") == true)
         let put = try Self.mapping("{put: {id: {jq: .key}, document: {x: 1}}}, {delete: }")
         #expect(try await put.decided(#"{"key":"_design/x"}"#).error != nil)
         let kept = try await Self.mapping("{merge: {x: 1}}").decided(#"{"_id":"_design/x"}"#)

@@ -6,13 +6,14 @@ import Testing
     @Test(arguments: [
         (
             "name: a, when: {type: task}, then: [{merge: {state: open}}]",
-            "3:34: warning: rule 'a': it still matches after it has fired, so it fires again at every change "
+            "3:34: warning: rule 'a': it still matches after it has fired, so it fires again on every change "
                 + #"of the document; add `unless: { state: { $eq: "open" } }`"#
         ),
         ("name: a, when: {}, then: [{merge: {state: open, box: {n: 1}}}]", "box.n: { $eq: 1 } }`"),
         (
             "name: a, when: {type: order}, then: [{webhook: {url: 'http://h', response: {merge: {id: {jq: $response.body.id}}}}}]",
-            "it still matches after the answer is written, so it sends again, until it ends as a dead letter (rule chain); "
+            "it still matches after the answer is written, so it sends again until the document becomes a dead "
+                + "letter (rule chain); "
                 + "add `id: { $exists: false }` to `when`"
         ),
         (
@@ -88,43 +89,46 @@ import Testing
             "{a: {$eq: 5, $gt: 7}}",
             "3:33: warning: rule 'a': it never fires: `a: { $eq: 5 }` (line 3) and `a: { $gt: 7 }` never"
         ),
-        ("{a: apple, $not: {a: apple}}", "the value that one asks for does not satisfy the other"),
-        ("{a: apple, $and: [{a: {$regex: ^b}}]}", "the value that one asks for does not satisfy the other"),
+        ("{a: apple, $not: {a: apple}}", "one condition requires a value that does not satisfy the other"),
+        ("{a: apple, $and: [{a: {$regex: ^b}}]}", "one condition requires a value that does not satisfy the other"),
         ("{a: {$exists: false, $ne: 1}}", "the other condition needs 'a' to exist"),
         ("{a: {$exists: false}, a.b: 1}", "the other condition needs 'a' to exist"),
         ("{a: {$gt: 5, $lt: 3}}", "no value lies between them; swap the limits, or combine them with $or"),
         ("{a: {$gt: 5, $lte: 5}}", "no value lies between them"),
         ("{a: {$lt: x, $gte: y}}", "no value lies between them"),
-        ("{a: {$type: number, $regex: x}}", "no value is of both types"),
-        ("{a: {$type: string, $mod: [2, 1]}}", "no value is of both types"),
-        ("{a: {$type: object, $size: 2}}", "no value is of both types"),
-        ("{a: {$beginsWith: x, $elemMatch: {$eq: 1}}}", "no value is of both types"),
-        ("{a: {$keyMapMatch: {$eq: x}, $all: [1]}}", "no value is of both types"),
-        ("{a: {$gt: 5, $lt: 9, $type: boolean}}", "no value is of both types"),
-        ("{a: {$regex: x, $not: {$type: string}}}", "no value is of both types"),
+        ("{a: {$type: number, $regex: x}}", "no value has both types"),
+        ("{a: {$type: string, $mod: [2, 1]}}", "no value has both types"),
+        ("{a: {$type: object, $size: 2}}", "no value has both types"),
+        ("{a: {$beginsWith: x, $elemMatch: {$eq: 1}}}", "no value has both types"),
+        ("{a: {$keyMapMatch: {$eq: x}, $all: [1]}}", "no value has both types"),
+        ("{a: {$gt: 5, $lt: 9, $type: boolean}}", "no value has both types"),
+        ("{a: {$regex: x, $not: {$type: string}}}", "no value has both types"),
         ("{a: {$type: number, $not: {$type: number}}}", "one is the opposite of the other"),
-        ("{a: {$in: []}}", "3:25: warning: rule 'a': it never fires: `a: { $in: [] }` never holds: nothing is in"),
+        (
+            "{a: {$in: []}}",
+            "3:25: warning: rule 'a': it never fires: `a: { $in: [] }` never holds: an empty list matches nothing"
+        ),
         ("{a: {$all: []}}", "with an empty list it is always false"),
         ("{a: {$mod: [3, 3]}}", "a remainder is smaller than its divisor"),
         ("{a: {$mod: [0, 1]}}", "dividing by 0 makes the document a dead letter"),
         ("{a: {$lt: null}}", "nothing is less than null"),
-        ("{a: {$size: 1, $eq: [1, 2]}}", "the value that one asks for does not satisfy the other"),
+        ("{a: {$size: 1, $eq: [1, 2]}}", "one condition requires a value that does not satisfy the other"),
         ("{a: {$size: 1, $not: {$size: 1}}}", "one is the opposite of the other"),
-        ("{$and: [{a: {$size: 1}}, {a: {$size: 2}}]}", "a list has one size"),
+        ("{$and: [{a: {$size: 1}}, {a: {$size: 2}}]}", "a list has only one size"),
         ("{a: {$size: 0, $elemMatch: {$eq: 1}}}", "an empty list has no elements"),
-        ("{$and: [{a: {$beginsWith: x}}, {a: {$beginsWith: y}}]}", "no text begins with both"),
+        ("{$and: [{a: {$beginsWith: x}}, {a: {$beginsWith: y}}]}", "no string begins with both"),
         ("{a: {$in: [x, y], $nin: [y, x, z]}}", "each value of one list is in the other"),
         ("{a: {$in: [x, y], $regex: ^z}}", "none of the values satisfies the other"),
-        ("{a: x, a.b: {$exists: false}}", "one asks for a value without members"),
+        ("{a: x, a.b: {$exists: false}}", "one condition requires a value without members"),
         ("{a: {$type: array}, a.b: 1}", "a list has positions, counted from 0, and no members"),
         ("{a: {$size: 2}, a.2: 1}", "positions count from 0"),
-        ("{a: {$eq: {b: 1}}, a.b: 2}", "the value that one asks for does not satisfy the other"),
-        ("{a: {$eq: {b: 1}}, a.c: 2}", "the value that one asks for has no 'a.c'"),
+        ("{a: {$eq: {b: 1}}, a.b: 2}", "one condition requires a value that does not satisfy the other"),
+        ("{a: {$eq: {b: 1}}, a.c: 2}", "one condition requires a value that has no 'a.c'"),
         (
             "{_id: 5}",
             "3:21: warning: rule 'a': it never fires: `_id: { $eq: 5 }` never holds: this member is always text"
         ),
-        ("{_attachments: image}", "this member is always an object; ask for its members: _attachments.NAME"),
+        ("{_attachments: image}", "this member is always an object; test its members: _attachments.NAME"),
         (
             "{_deleted: true}",
             "a changed document has no _deleted; remove `_deleted: { $eq: true }`, or write on: [delete]"
@@ -157,7 +161,8 @@ import Testing
         ),
         (
             "name: a, on: [delete, change], when: {_id: x}, unless: {$or: [{box.n: 1}]}, then: []",
-            "'box' only if the deletion writes it (and never on Sync Gateway 4); if none does, test only _id, or take delete out of `on`"
+            "'box' only if the deletion writes it (never on Sync Gateway 4); if deletions don't write it, test only "
+                + "_id, or remove delete from `on`"
         ),
     ])
     func unlessAndTombstonesAreChecked(rule: String, warning: String) throws {

@@ -10,14 +10,15 @@ import Testing
         ),
         (
             ["name: a, when: {t: 1}, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],
-            "r.yaml:4:3: warning: rule 'b': it never fires: 'a' (r.yaml:3) before it deletes all its documents"
+            "r.yaml:4:3: warning: rule 'b': it never fires: 'a' (r.yaml:3) comes first and deletes all its documents"
         ),
         (
             [
                 "name: a, when: {t: 1, s: {$exists: false}}, then: [{merge: {s: x}}]",
                 "name: b, when: {t: 1, s: {$exists: false}}, then: [{put: {id: x, document: {}}}]",
             ],
-            "rule 'b': it never fires: 'a' (r.yaml:3) before it changes the document so that its selectors no longer hold"
+            "rule 'b': it never fires: 'a' (r.yaml:3) comes first and changes the document so that its selectors no "
+                + "longer hold"
         ),
         (
             [
@@ -30,7 +31,7 @@ import Testing
                 "name: a, when: {t: 1, s: x}, then: [{merge: {s: y}}]",
                 "name: b, when: {t: 1, s: y}, then: [{merge: {s: x}}]",
             ],
-            "r.yaml:4:34: warning: rule 'b': it and 'a' (r.yaml:3) undo each other at 's' without end, a rule loop"
+            "r.yaml:4:34: warning: rule 'b': it and 'a' (r.yaml:3) undo each other at 's' in an endless rule loop"
         ),
         (
             [

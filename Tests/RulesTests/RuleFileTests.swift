@@ -8,7 +8,7 @@ import Testing
 
     @Test(arguments: [
         ("rules: []", "1:1: 'version' is missing; begin the file with 'version: 1'"),
-        ("version: 2\nrules: []", "1:10: this version of changebot reads rule files of 'version: 1' only"),
+        ("version: 2\nrules: []", "1:10: this version of changebot supports only rule files with 'version: 1'"),
         ("version: '1'\nrules: []", "1:10: 'version' must be a number, not text"),
         ("version: 1", "1:1: 'rules' is missing; add 'rules:' with a list of rules"),
         ("version: 1\nrules: {name: a}", "2:8: 'rules' must be a list of rules, not an object"),
@@ -23,15 +23,15 @@ import Testing
             "version: 1\nrules: [x]",
             "2:9: a rule must be an object with the keys name, when, unless, at, if, on, then, on_error, allow, not text"
         ),
-        (rule("when: {}, then: []"), "3:5: 'name' is missing; give each rule a name of its own"),
-        (rule("name: '', when: {}, then: []"), "3:12: 'name' is empty; write a text"),
+        (rule("when: {}, then: []"), "3:5: 'name' is missing; give each rule a unique name"),
+        (rule("name: '', when: {}, then: []"), "3:12: 'name' is empty; write some text"),
         (rule("name: 1, when: {}, then: []"), "3:12: 'name' must be text, not a number; put it in quotes"),
-        (rule("name: a, then: []"), "3:5: 'when' is missing; say which documents it is for; when: {} is for all"),
+        (rule("name: a, then: []"), "3:5: 'when' is missing; say which documents it matches; when: {} matches all"),
         (
             rule("name: a, when: x, then: []"),
             "3:21: a selector must be an object, not text; write { field: value }; {} matches all"
         ),
-        (rule("name: a, when: {}"), "3:5: 'then' is missing; say what to do; then: [] only counts"),
+        (rule("name: a, when: {}"), "3:5: 'then' is missing; list the actions; then: [] only counts the documents"),
         (rule("name: a, when: {}, then: {merge: {}}"), "3:31: 'then' must be a list of actions, not an object"),
         (
             rule("name: a, wehn: {}, when: {}, then: []"),
@@ -45,11 +45,12 @@ import Testing
         ),
         (
             rule("name: a, when: {}, then: [{merge: {n: {jq: .a, type: numbr}}}]"),
-            "3:59: 'type' beside 'jq' must be a type of JSON, or a list of them; write one of array, boolean, integer, null"
+            "3:59: 'type' next to 'jq' must be a JSON type, or a list of them; write one of array, boolean, integer, "
+                + "null"
         ),
         (
             rule("name: a, when: {}, then: [{merge: {n: {jq: .a, type: []}}}]"),
-            "3:59: 'type' beside 'jq' must be a type of JSON"
+            "3:59: 'type' next to 'jq' must be a JSON type"
         ),
         (
             rule("name: a, when: {}, then: [{detach: {name: {jq: .a, type: number}}}]"),
@@ -63,18 +64,18 @@ import Testing
             "3:29: 'on' must be a list: [change] (the default), [delete]"
         ),
         (rule("name: a, when: {}, on: [], then: []"), "3:29: 'on' must be a list"),
-        (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can hold only change and delete"),
+        (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can contain only change and delete"),
         (
             rule("name: a, when: {}, then: [x]"),
             "3:32: an action must be an object with the keys attach, detach, merge, patch, expire, delete, put, related, emit, webhook, aggregate, resolve, for_each, not text"
         ),
-        (rule("name: a, when: {}, then: [{}]"), "3:32: one list element is one action, not 0"),
+        (rule("name: a, when: {}, then: [{}]"), "3:32: each list element must be one action, not 0"),
         (
             rule("name: a, when: {}, then: [{merge: {a: 1}, attach: {name: i, file: /dev/null}}]"),
-            "3:48: one list element is one action, not 2"
+            "3:48: each list element must be one action, not 2"
         ),
         (rule("name: a, when: {}, then: [{patch: {}}]"), "3:40: patch takes a list of operations (a JSON Patch)"),
-        (rule("name: a, when: {}, then: [{delete: no}]"), "3:41: delete takes nothing, not text; write delete: {}"),
+        (rule("name: a, when: {}, then: [{delete: no}]"), "3:41: delete takes no argument, not text; write delete: {}"),
         (
             rule("name: a, when: {}, then: [{delete: {}}, {merge: {a: 1}}]"),
             "3:46: no action can follow 'delete'; move it up"
@@ -86,7 +87,7 @@ import Testing
         (rule("name: a, when: {}, then: [{put: {id: x, document: 1}}]"), "3:56: 'document' must be an object or"),
         (
             rule("name: a, when: {}, then: [{put: {id: x, document: {_rev: x}}}]"),
-            "3:57: put can't set '_rev': members that begin with '_' are the gateway's; remove it"
+            "3:57: put can't set '_rev': members that begin with '_' belong to the gateway; remove it"
         ),
         (
             rule("name: a, when: {}, then: [{put: {id: x, if_exists: no, document: {}}}]"),
@@ -112,7 +113,7 @@ import Testing
         (rule("name: a, when: {}, then: [{attach: {name: i}}]"), "3:41: 'file' is missing"),
         (
             rule("name: a, when: {}, then: [{attach: {name: i, file: {jq: .x}}}]"),
-            "3:57: a computed 'file' needs a 'folder', and can name only files in it: folder: ../assets"
+            "3:57: a computed 'file' needs a 'folder' and can only name files in it; write folder: ../assets"
         ),
         (
             rule("name: a, when: {}, then: [{attach: {name: i, file: {jq: .x}, folder: /dev/null}}]"),

@@ -46,12 +46,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("true", "at: the program gives true, which is no time"),
-        ("[1]", "at: the program gives [1], which is no time"),
+        ("true", "at: the program gives true, which is not a time"),
+        ("[1]", "at: the program gives [1], which is not a time"),
         ("-1", "at: the program gives -1, which is before 1970"),
         ("1795168800000", "which is after the year 9999; it must be seconds, so divide milliseconds by 1000"),
-        (#""tomorrow""#, #"at: the program gives "tomorrow", which is no time; write a date as"#),
-        (#""202611""#, "which is no time"), (#""2026-11-20T10:00""#, "append Z if it is UTC"),
+        (#""tomorrow""#, #"at: the program gives "tomorrow", which is not a time; write a date such as"#),
+        (#""202611""#, "which is not a time"), (#""2026-11-20T10:00""#, "append Z if it is UTC"),
         (#""2026-02-30""#, "a day that does not exist"),
         (#""1969-12-31""#, "which is not between 1970 and the year 9999"),
         (#""9999-12-31T23:59:59.5Z""#, "which is not between 1970 and the year 9999"),
@@ -134,7 +134,7 @@ import Testing
         #expect(try await explained(#"{"type":"task","dueAt":1}"#).rule == "fires")
         #expect(try await explained(#"{"type":"task","dueAt":1,"done":1}"#).rule == "does not fire: `if` is not true")
         let broken = try await explained(#"{"type":"task","dueAt":{}}"#).rule
-        #expect(broken.hasPrefix("can't be decided: at: the program gives {}, which is no time"), "\(broken)")
+        #expect(broken.hasPrefix("can't be decided: at: the program gives {}, which is not a time"), "\(broken)")
     }
 
     @Test(arguments: [
@@ -155,11 +155,11 @@ import Testing
         ("version: 1\nrules:\n- {name: a, when: {}, at: '.a |', then: []}\n", "r.yaml:3:32: not a jq program"),
         (
             "version: 1\nrules:\n- {name: a, when: {}, on: [delete], at: .a, then: []}\n",
-            "r.yaml:3:41: 'at' waits for a document, and a deleted one is gone"
+            "r.yaml:3:41: 'at' needs an existing document, and a deleted one is gone"
         ),
         (
             "version: 1\nkind: mapping\nrules:\n- {name: a, when: {}, at: .a, then: []}\n",
-            "r.yaml:4:27: a mapping has no 'at'"
+            "r.yaml:4:27: 'at' has no meaning in a mapping"
         ),
     ])
     func ruleWithAnInvalidTimeIsRefused(file: String, message: String) {

@@ -48,13 +48,13 @@ import Testing
 
     /// The old advice, a dash before each key, led to the next error.
     @Test(arguments: [
-        (head + "    - merge:\n      a: 1", "7:7", "'a' stands beside 'merge', which is empty"),
+        (head + "    - merge:\n      a: 1", "7:7", "'a' is at the same level as 'merge', which is empty"),
         (head + "    - merge:\n      a: 1\n      name: 2", "7:7", "indent it further than 'merge'"),
         (
             head + "    - put:\n      id: x\n      document: {}\n      if_exists: replace", "7:7",
-            "'id' stands beside 'put'"
+            "'id' is at the same level as 'put'"
         ),
-        (head + "      - attach:\n        name: x\n        file: y", "7:9", "'name' stands beside 'attach'"),
+        (head + "      - attach:\n        name: x\n        file: y", "7:9", "'name' is at the same level as 'attach'"),
     ])
     func unindentedBodyIsReported(text: String, place: String, part: String) {
         let found = errors(text)
@@ -64,9 +64,12 @@ import Testing
 
     @Test(arguments: [
         (head + "    - merge: {}\n      a: 1", "'a' is not known to this version;"),
-        (head + "    - delete:\n      merge: {a: 1}", "one list element is one action, not 2"),
-        (head + "    - merge: {}\n      put: {id: x, document: {}}", "one list element is one action, not 2"),
-        ("version: 1\nrules:\n  - name: a\n    when:\n    type: task\n    then: []", "'type' stands beside 'when'"),
+        (head + "    - delete:\n      merge: {a: 1}", "each list element must be one action, not 2"),
+        (head + "    - merge: {}\n      put: {id: x, document: {}}", "each list element must be one action, not 2"),
+        (
+            "version: 1\nrules:\n  - name: a\n    when:\n    type: task\n    then: []",
+            "'type' is at the same level as 'when'"
+        ),
     ])
     func keysBesideAnActionAreReported(text: String, part: String) {
         let found = errors(text)
@@ -134,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{task: '$regex:^a'}", "'$regex:^a' is a text, not an operator; write { $regex: '^a' }"),
+        ("{task: '$regex:^a'}", "'$regex:^a' is a string, not an operator; write { $regex: '^a' }"),
         ("{task: $exists:false}", "write { $exists: false }"), ("{n: '$gt: 5'}", "write { $gt: 5 }"),
         ("{n: {$in: [a, '$in [b]']}}", "write { $in: [b] }"),
         ("{n: {$ne: '$regex: \"x\"'}}", "write { $regex: \"x\" }"),
@@ -182,29 +185,32 @@ import Testing
     @Test(arguments: [
         (
             "merge: {a: {jq: .a, defualt: 1}}", "defualt",
-            "'defualt' is not known beside 'jq'; write a default in the program"
+            "'defualt' is not a known key next to 'jq'; write a default in the program"
         ),
-        ("merge: {a: [{jq: .a, tpye: number}]}", "tpye", "'tpye' is not known beside 'jq': did you mean 'type'?"),
+        (
+            "merge: {a: [{jq: .a, tpye: number}]}", "tpye",
+            "'tpye' is not a known key next to 'jq': did you mean 'type'?"
+        ),
         ("merge: {jq: .a, Type: object}", "Type", "did you mean 'type'?"),
         ("merge: {a: {jq: .a, .b}}", ".b}", "put the whole program in quotes"),
         ("merge: {a: {jq: .a, type:number}}", "type:number", "write a space after the colon: type: number"),
         (
             "merge: {a: {jq: .a, unit: kg, type: number}}", "unit",
-            "'unit' is not known beside 'jq'; Known here: jq, type."
+            "'unit' is not a known key next to 'jq'; Known here: jq, type."
         ),
-        ("put: {id: {jq: ._id, x: 1}, document: {}}", "x: 1", "'x' is not known beside 'jq'"),
-        ("put: {id: x, document: {jq: ., x: 1}}", "x: 1", "'x' is not known beside 'jq'"),
-        ("patch: [{op: add, path: /a, value: {jq: .a, x: 1}}]", "x: 1", "'x' is not known beside 'jq'"),
-        ("patch: {jq: .a, x: 1}", "x: 1", "'x' is not known beside 'jq'"),
-        ("webhook: {url: 'http://h', body: {a: {jq: .a, x: 1}}}", "x: 1", "'x' is not known beside 'jq'"),
-        ("webhook: {url: 'http://h', headers: {A: {jq: .a, x: 1}}}", "x: 1", "'x' is not known beside 'jq'"),
-        ("webhook: {url: 'http://h', path: {jq: .a, x: 1}}", "x: 1", "'x' is not known beside 'jq'"),
-        ("emit: {file: x, line: {jq: .a, x: 1}}", "x: 1", "'x' is not known beside 'jq'"),
-        ("related: {selector: {a: {jq: .a, x: 1}}, then: [delete: {}]}", "x: 1", "'x' is not known beside 'jq'"),
-        ("{for_each: {jq: '.a[]', x: 1}, merge: {b: 1}}", "x: 1", "'x' is not known beside 'jq'"),
-        ("expire: {jq: .a, x: 1}", "x: 1", "'x' is not known beside 'jq'"),
-        ("attach: {name: {jq: .a, x: 1}, file: \(#filePath)}", "x: 1", "'x' is not known beside 'jq'"),
-        ("aggregate: {into: {jq: .a, x: 1}, add: {n: 1}}", "x: 1", "'x' is not known beside 'jq'"),
+        ("put: {id: {jq: ._id, x: 1}, document: {}}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("put: {id: x, document: {jq: ., x: 1}}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("patch: [{op: add, path: /a, value: {jq: .a, x: 1}}]", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("patch: {jq: .a, x: 1}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("webhook: {url: 'http://h', body: {a: {jq: .a, x: 1}}}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("webhook: {url: 'http://h', headers: {A: {jq: .a, x: 1}}}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("webhook: {url: 'http://h', path: {jq: .a, x: 1}}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("emit: {file: x, line: {jq: .a, x: 1}}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("related: {selector: {a: {jq: .a, x: 1}}, then: [delete: {}]}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("{for_each: {jq: '.a[]', x: 1}, merge: {b: 1}}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("expire: {jq: .a, x: 1}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("attach: {name: {jq: .a, x: 1}, file: \(#filePath)}", "x: 1", "'x' is not a known key next to 'jq'"),
+        ("aggregate: {into: {jq: .a, x: 1}, add: {n: 1}}", "x: 1", "'x' is not a known key next to 'jq'"),
     ])
     func unknownKeyBesideAProgramIsReported(action: String, key: String, part: String) throws {
         let line = "    - \(action)"
@@ -223,10 +229,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{owner: .ownerId}", "'.ownerId' is plain text here, and nothing is computed", "not-a-program"),
+        ("{owner: .ownerId}", "'.ownerId' is plain text here and is not computed", "not-a-program"),
         ("{owner: {$in: [a, '$now']}}", "'$now' is plain text here", "not-a-program"),
         ("{n: {$gt: .minimum}}", "'.minimum' is plain text here", "not-a-program"),
-        ("{jq: '.state = \"paid\"'}", "selectors compute nothing; write if: '.state = \"paid\"'", "field-name"),
+        ("{jq: '.state = \"paid\"'}", "selectors can't compute values; write if: '.state = \"paid\"'", "field-name"),
         ("{owner: {jq: .ownerId}}", "'jq' is read as the name of a field", "field-name"),
     ])
     func programInASelectorIsReported(when: String, part: String, code: String) throws {

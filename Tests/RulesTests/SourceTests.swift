@@ -36,19 +36,22 @@ import Testing
         ("a: !!int 1.5", "f:1:4: '1.5' can't be read as the tag"),
         ("a: !thing x", "f:1:4: 'x' can't be read as the tag '!thing'"),
         ("a: !!binary aGk=", "f:1:4: 'aGk=' can't be read as the tag"),
-        ("a: !thing {b: 1}", "f:1:4: the tag '!thing' is not known here"),
+        ("a: !thing {b: 1}", "f:1:4: the tag '!thing' is not supported here"),
         ("a: !!set {b: 1}", "f:1:4: the tag"),
         ("a: !!omap [b]", "f:1:4: the tag"),
-        ("a: 1\nb: 2\na: 3", "f:1:1: the key 'a' is there twice"),
-        ("'1': x\n1: y", "f:1:1: the key '1' is there twice"),
-        ("x: {b: 1, b: 2}", "f:1:5: the key 'b' is there twice"),
+        ("a: 1\nb: 2\na: 3", "f:1:1: the key 'a' appears twice"),
+        ("'1': x\n1: y", "f:1:1: the key '1' appears twice"),
+        ("x: {b: 1, b: 2}", "f:1:5: the key 'b' appears twice"),
         ("a: &x [*x]", "f:1:8: the alias (*name) has no anchor"),
         ("a: *x", "f:1:4: the alias (*name) has no anchor"),
-        ("a: 1\n---\nb: 2", "f:2:1: a second YAML document begins, and the file must be one; remove the '---'"),
+        (
+            "a: 1\n---\nb: 2",
+            "f:2:1: a second YAML document begins here, but a file can have only one; remove the '---'"
+        ),
         ("? [a]\n: 1", "f:1:3: a key must be text"),
         ("a: [1", "f:2:1: not YAML"),
         (#"a: "\d""#, "f:1:5: not YAML: found unknown escape character; in double quotes \\ begins an escape"),
-        ("a: 1\n b: 2", "f:2:3: not YAML: mapping values are not allowed in this context; indent it as deep"),
+        ("a: 1\n b: 2", "f:2:3: not YAML: mapping values are not allowed in this context; indent it like"),
         ("a: 1\nb", "f:3:1: not YAML: could not find expected ':'; write 'key: value'"),
         ("a:\n\t- x", "f:2:1: not YAML: found character that cannot start any token; indent with spaces, not tabs"),
         ("a: @x", "f:1:4: not YAML"),
@@ -58,7 +61,7 @@ import Testing
     func invalidYAMLIsRefused(text: String, message: String) {
         let result = yaml(text)
         // The first value of a duplicate key is still read.
-        #expect(result.json == nil || message.contains("is there twice"))
+        #expect(result.json == nil || message.contains("appears twice"))
         #expect(result.errors.count == 1)
         #expect(result.errors.first?.hasPrefix(message) == true, "\(result.errors)")
     }
@@ -107,8 +110,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"a":1,"a":2}"#, "f:1:8: the key 'a' is there twice"),
-        (#"{"a":1,"\u0061":2}"#, "f:1:8: the key 'a' is there twice"),
+        (#"{"a":1,"a":2}"#, "f:1:8: the key 'a' appears twice"),
+        (#"{"a":1,"\u0061":2}"#, "f:1:8: the key 'a' appears twice"),
         ("{\n  \"a\": ]\n}", "f:2:8: not JSON: expected a value, found ']'"),
         (#"{"a": "\ud800"}"#, "f:1:7: half of a surrogate pair"),
         (#"{"a": 01}"#, "f:1:8: not JSON"),
@@ -117,7 +120,7 @@ import Testing
     ])
     func invalidJSONIsRefused(text: String, message: String) {
         let errors = SourceErrors(path: "f")
-        #expect(JSONSource.read(Array(text.utf8), errors: errors) == nil || message.contains("is there twice"))
+        #expect(JSONSource.read(Array(text.utf8), errors: errors) == nil || message.contains("appears twice"))
         #expect(errors.errors.count == 1)
         #expect(errors.errors.first?.description.hasPrefix(message) == true, "\(errors.errors)")
     }

@@ -45,7 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("'$now + 60'", "so it never comes"), ("now", "so it never comes"), ("'1795168800.5'", "the same for all"),
+        ("'$now + 60'", "so that time never arrives"), ("now", "so that time never arrives"),
+        ("'1795168800.5'", "the same for all"),
         ("'\"2027-01-01\"'", "the same for all"),
     ])
     func timeIndependentOfTheDocumentIsReported(program: String, message: String) throws {

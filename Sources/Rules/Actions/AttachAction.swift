@@ -45,7 +45,7 @@ struct AttachAction: Action {
         guard let object = SourceObject(node, "attach", known: Self.keys, errors: errors) else { return nil }
         let before = errors.errors.count
         let place = AttachmentPlace(
-            object, reading, remedy: "the attachment needs a name: name: image, or blob: image for Couchbase Lite")
+            object, reading, remedy: "name the attachment: name: image, or blob: image for Couchbase Lite")
         let download = object.node("url").flatMap { _ in DownloadTemplate(object, reading) }
         if object.node("url") == nil { Self.refuseKeysOfDownloads(object) }
         if object.node("url") != nil, let node = object.node("file") {
@@ -86,7 +86,7 @@ struct AttachAction: Action {
             guard let folder else {
                 reading.errors.report(
                     at: position,
-                    "a computed 'file' needs a 'folder', and can name only files in it: folder: ../assets")
+                    "a computed 'file' needs a 'folder' and can only name files in it; write folder: ../assets")
                 return nil
             }
             do throws(FileError) { return .chosen(file, try reading.files.folder(folder)) } catch {
@@ -274,8 +274,8 @@ extension AttachAction {
     func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
         guard let length, length > Attachment.lengthLimit else { return ActionCheck.writesDeleted(element, rule) }
         let message =
-            "the file has \(length) bytes; Sync Gateway takes attachments of at most "
-            + "\(Attachment.lengthLimit) (20 MiB): make it smaller"
+            "the file has \(length) bytes; Sync Gateway accepts attachments of at most \(Attachment.lengthLimit) "
+            + "bytes (20 MiB); make it smaller"
         return [(element.position, .largeAttachment, message)]
     }
 

@@ -27,7 +27,7 @@ enum AttachmentPlace: Sendable {
         if object.node("name") != nil {
             errors.report(
                 at: node.position,
-                "'name' and 'blob' are two places of one attachment; remove one: a blob names its own")
+                "a blob determines the name of its attachment; remove 'name' or 'blob'")
         }
         guard let blob = reading.text(object, "blob") else { return nil }
         self = .blob(blob, reading.kind)

@@ -5,7 +5,9 @@ struct DeleteAction: Action {
     static let name = "delete"
     static let synonyms = ["remove"]
     static let isLast = true
-    static let forEachError: String? = "'delete' can be done once only; remove 'for_each', or say with 'if' when"
+    static let forEachError: String? =
+        "'delete' takes effect only once per document; remove 'for_each', or limit "
+        + "the rule with 'if'"
 
     /// Reads `delete: {}`, `delete: true` or an empty value. Nil, with an error, for anything else.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -13,7 +15,7 @@ struct DeleteAction: Action {
         case .null, .bool(true): break
         case .object(let members) where members.isEmpty: break
         default:
-            reading.errors.reportKind(of: node, "delete takes nothing", remedy: "write delete: {}")
+            reading.errors.reportKind(of: node, "delete takes no argument", remedy: "write delete: {}")
             return nil
         }
     }

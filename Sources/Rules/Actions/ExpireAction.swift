@@ -40,7 +40,7 @@ struct ExpireAction: Action {
             return nil
         }
         guard let newExpiry = Self.newExpiry(text) else {
-            reading.errors.report(at: node.position, "'expire' is '\(text)', which is no time; \(Self.remedy)")
+            reading.errors.report(at: node.position, "'expire' is '\(text)', which is not a time; \(Self.remedy)")
             return nil
         }
         if let reason = newExpiry.impossible {
@@ -83,13 +83,13 @@ struct ExpireAction: Action {
         guard let value = try computed.value(outputs, of: "expire"), value.root.kind != .false else { return nil }
         var newExpiry = value.root.string.flatMap(Self.newExpiry)
         if value.root.kind == .number, let number = Double(String(decoding: value.bytes, as: UTF8.self)) {
-            guard number.magnitude < 1e15 else { throw .failed("expire: \(value.excerpt) seconds are no time") }
+            guard number.magnitude < 1e15 else { throw .failed("expire: \(value.excerpt) seconds is not a time") }
             newExpiry = .at(Int(number.rounded(.up)))
         }
         guard let newExpiry else {
             throw .failed(
-                "expire: the program gives \(value.excerpt), which is no time; it must give seconds since 1970, a date, "
-                    + "a time from now such as \"30d\", or \"never\"")
+                "expire: the program gives \(value.excerpt), which is not a time; it must give seconds since 1970, a "
+                    + "date, a time from now such as \"30d\", or \"never\"")
         }
         if let reason = newExpiry.impossible { throw .failed("expire: the program gives \(value.excerpt), \(reason)") }
         return newExpiry

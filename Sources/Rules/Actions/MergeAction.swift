@@ -23,7 +23,7 @@ struct MergeAction: Action {
         for member in reserved {
             reading.errors.report(
                 at: member.position,
-                "merge can't touch '\(member.name)': members that begin with '_' are the gateway's; remove it"
+                "merge can't touch '\(member.name)': members that begin with '_' belong to the gateway; remove it"
                     + Self.remedy(member.name))
         }
         guard reserved.isEmpty, let patch = Template(node, reading) else { return nil }

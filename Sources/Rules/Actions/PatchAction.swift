@@ -107,11 +107,11 @@ struct PatchAction: Action {
 
     private static func error(ofWriting pointer: JSONPointer) -> String? {
         guard let first = pointer.tokens.first else {
-            return "patch can't replace the whole document; name what is to change"
+            return "patch can't replace the whole document; name the members to change"
         }
         guard first.begins(with: "_") else { return nil }
         return "patch can't touch '\(first)': "
-            + (first == "_attachments" ? "use attach and detach" : "members that begin with '_' are the gateway's")
+            + (first == "_attachments" ? "use attach and detach" : "members that begin with '_' belong to the gateway")
     }
 }
 

@@ -41,7 +41,7 @@ struct PutAction: Action {
         for member in members where !kind.mayWrite(member.name) && member.name != "_id" {
             reading.errors.report(
                 at: member.position,
-                "put can't set '\(member.name)': members that begin with '_' are the gateway's; remove it")
+                "put can't set '\(member.name)': members that begin with '_' belong to the gateway; remove it")
         }
         let idNodes = [object.node("id"), documentNode.isComputed ? nil : documentNode.member("_id")].compactMap(\.self)
         literalID = idNodes.lazy.compactMap(\.text).first
@@ -59,7 +59,9 @@ struct PutAction: Action {
         for (name, option) in [("if_exists", "--mode"), ("keyspace", "--gateway")] {
             guard let node = object.node(name) else { continue }
             object.errors.report(
-                at: node.position, "'\(name)' has no meaning in a mapping: the import's \(option) says it; remove it")
+                at: node.position,
+                "'\(name)' has no meaning in a mapping, where the import's \(option) decides; "
+                    + "remove it")
         }
     }
 
@@ -89,7 +91,7 @@ struct PutAction: Action {
         _ value: JSONText, _ givenID: String?, _ source: JSONText
     ) throws(ActionError) -> PutEffect {
         guard value.root.kind == .object else {
-            throw .failed("put writes objects; the program gives \(value.excerpt)")
+            throw .failed("put takes an object; the program gives \(value.excerpt)")
         }
         if let name = value.root.duplicateMemberName {
             throw .failed("put: two members of the document are named '\(name)'")
@@ -97,7 +99,8 @@ struct PutAction: Action {
         for member in value.root.members {
             guard let name = member.name.string, !kind.mayWrite(name), name != "_id" else { continue }
             throw .failed(
-                "put can't set '\(name)': members that begin with '_' are the gateway's; remove it with del(.\(name))")
+                "put can't set '\(name)': members that begin with '_' belong to the gateway; remove it with "
+                    + "del(.\(name))")
         }
         let ownID = value.root["_id"].map { $0.string ?? "" }
         guard let id = givenID ?? ownID, !id.isEmpty else {

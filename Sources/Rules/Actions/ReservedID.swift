@@ -21,14 +21,14 @@ enum ReservedID {
             } else if !allowsDesign {
                 put.errors.report(
                     at: node.position,
-                    "'\(id)' is a design document, which can run code; if that is meant, write allow_design: true")
+                    "'\(id)' is a design document, which can run code; if that is intended, write allow_design: true")
             }
         }
         if allowsDesign, !isForDesign, let node = put.node("allow_design") {
             put.errors.report(
                 at: node.position,
-                "'allow_design' is for an id that is written out and begins with '_design/'; a computed id may never "
-                    + "begin with '_': remove it")
+                "'allow_design' is only for a literal id that begins with '_design/', and a computed id may never "
+                    + "begin with '_'; remove it")
         }
     }
 
@@ -41,7 +41,7 @@ enum ReservedID {
 
     /// The message for a rule that may not write a document with this id.
     static func refusal(ofComputed id: String) -> String {
-        "put: a computed id can't begin with '_' ('\(id)'): such documents are the gateway's; put a prefix before it"
+        "put: a computed id can't begin with '_' ('\(id)'): such documents belong to the gateway; add a prefix"
     }
 
     /// Why a mapping can't give a document this id. Nil if it can, or if the document already had this id.
@@ -49,7 +49,7 @@ enum ReservedID {
         guard let id, id.begins(with: "_"), original?.isSame(as: id) != true else { return nil }
         return DecisionError(
             rule: nil,
-            reason: "its '_id' becomes '\(id)': a mapping can't make ids that begin with '_', such documents are the "
-                + "gateway's; put a prefix before it")
+            reason: "its '_id' becomes '\(id)', but a mapping can't create ids that begin with '_', which belong to "
+                + "the gateway; add a prefix")
     }
 }

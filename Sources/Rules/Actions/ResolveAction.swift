@@ -7,13 +7,13 @@ struct ResolveAction: Action {
     static let isAllowedInRelated = false
     static let phase = DecisionPhase.resolving
     static let forEachError: String? =
-        "a document is resolved once: 'resolve' can't have 'for_each'; remove it"
+        "'resolve' takes effect only once per document; remove 'for_each'"
     /// The other rules see the resolved document.
     static let onlyActionErrors: OnlyActionErrors? = OnlyActionErrors(
-        others: "a rule with 'resolve' has no other action, and other rules see the document once it is resolved; "
-            + "move the others to a rule of their own",
-        time: "'resolve' settles conflicts as they arrive, at no certain time; remove 'at' or 'every'",
-        deletions: "a rule with 'resolve' sees the revision that wins, which is not deleted; remove 'on'")
+        others: "'resolve' must be the only action of its rule; move the others to another rule, which sees the "
+            + "resolved document",
+        time: "'resolve' settles conflicts as they arrive, not at set times; remove 'at' or 'every'",
+        deletions: "'resolve' sees the winning revision, which is not deleted; remove 'on'")
 
     private static let keys = ["policy", "jq", "date"]
     private static let defaultDateMember = "updatedAt"
@@ -50,7 +50,7 @@ struct ResolveAction: Action {
         default:
             errors.report(
                 at: node.position,
-                "resolve needs 'policy' or 'jq', one of them; write \(ConflictPolicy.names.joined(separator: ", "))")
+                "resolve needs either 'policy' or 'jq'; write \(ConflictPolicy.names.joined(separator: ", "))")
             return nil
         }
     }

@@ -75,8 +75,8 @@ extension RuleStep {
             reading.errors.report(
                 at: which?.position ?? node.position,
                 members.isEmpty && elements != nil
-                    ? "'for_each' stands beside an action, which is missing; write it below, as attach: …"
-                    : "one list element is one action, not \(members.count); begin each with '- '")
+                    ? "'for_each' needs an action next to it; add one below, such as attach: …"
+                    : "each list element must be one action, not \(members.count); begin each with '- '")
             return nil
         }
         guard object.node(member.name) != nil, let kind = ActionRegistry.action(named: member.name) else { return nil }

@@ -48,7 +48,7 @@ package struct BlobPlace: Hashable, Sendable {
     private func check(_ kind: RuleFileKind) throws(BlobPlaceError) {
         guard let first = pointer.tokens.first, !first.begins(with: "_") else {
             throw BlobPlaceError(
-                "'\(pointer)' can't be a blob: members that begin with '_' are the gateway's; name another member")
+                "'\(pointer)' can't be a blob: members that begin with '_' belong to the gateway; name another member")
         }
     }
 

@@ -45,7 +45,7 @@ package struct DocumentBlobs {
             }
         }
         if further > 0 {
-            let reason = "\(further.counted("further blob")) of this document are not as apps expect"
+            let reason = "this document has \(further.counted("further faulty blob"))"
             problems.append(Problem(pointer: JSONPointer(tokens: []), reason: reason))
         }
         return problems
@@ -83,7 +83,7 @@ package struct DocumentBlobs {
             problems.append(
                 Problem(
                     pointer: place.pointer,
-                    reason: "the attachment '\(place.attachmentName)' is left, and its blob is gone"))
+                    reason: "the attachment '\(place.attachmentName)' remains, but its blob is gone"))
         }
         return problems
     }
@@ -98,9 +98,9 @@ package struct DocumentBlobs {
             switch self {
             case .noDigest: "the blob has no SHA-1 digest"
             case .noAttachment: "the blob has no attachment '\(attachment)'"
-            case .different(let member): "\(member) of the blob and of its attachment '\(attachment)' are different"
+            case .different(let member): "\(member) differs between the blob and its attachment '\(attachment)'"
             case .otherBytes(let digest, let found):
-                "the digest of the blob is \(digest), and the bytes of its attachment have \(found)"
+                "the digest of the blob is \(digest), but that of its attachment's bytes is \(found)"
             }
         }
     }

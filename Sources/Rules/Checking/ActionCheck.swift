@@ -42,8 +42,8 @@ enum ActionCheck {
     static func writesDeleted(_ element: SourceNode, _ rule: Rule) -> [ActionWarning] {
         guard rule.kind == .rules, rule.on == .delete else { return [] }
         let message =
-            "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
-            + "use put to write another one"
+            "the rule is for deletions only (on: [delete]), and this would write to a deleted document; use put to "
+            + "write another document"
         return [(element.position, .writesDeleted, message)]
     }
 
@@ -57,8 +57,9 @@ enum ActionCheck {
             guard let name = names.first(where: { !FiringCheck.tombstoneMembers.contains($0) }) else { return nil }
             return (
                 program.position, .tombstoneField,
-                "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (and never on Sync Gateway "
-                    + "4), and without it nothing is related; if none does, let the documents name the _id"
+                "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (never on Sync Gateway "
+                    + "4), and without it no document is related; if deletions don't write it, let the related "
+                    + "documents refer to the _id"
             )
         }
     }

@@ -39,8 +39,8 @@ struct BlobCheck {
         return [
             (
                 (argument.member("name") ?? argument).position,
-                "'\(DisplayText.plain(name))' is the attachment of a blob, and its member stays as it is; "
-                    + "write blob: \(place.pointer)"
+                "'\(DisplayText.plain(name))' is the attachment of a blob, whose member would stay unchanged; write "
+                    + "blob: \(place.pointer)"
             )
         ]
     }
@@ -104,7 +104,8 @@ struct BlobCheck {
         guard known.contains(place), change.makesNoBlob else { return nil }
         return (
             change.position,
-            "this leaves the attachment of the blob '\(place.pointer)'; write detach: { blob: \(place.pointer) } before it"
+            "this leaves the attachment of the blob '\(place.pointer)' behind; write detach: { blob: "
+                + "\(place.pointer) } before it"
         )
     }
 

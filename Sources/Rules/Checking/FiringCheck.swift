@@ -53,14 +53,19 @@ struct FiringCheck {
     private static func tombstone(_ rule: CheckedRule) -> [RuleWarning] {
         // The format of tombstones in files depends on the program that exported them.
         guard rule.rule.on.contains(.delete), rule.rule.kind == .rules else { return [] }
-        let remedy = "if none does, test only _id" + (rule.rule.on == .delete ? "" : ", or take delete out of `on`")
+        let remedy =
+            "if deletions don't write it, test only _id"
+            + (rule.rule.on == .delete
+                ? ""
+                : ", or remove "
+                    + "delete from `on`")
         return (rule.when + rule.unless).compactMap { clause in
             guard let name = clause.selector.fieldNames.first(where: { !tombstoneMembers.contains($0) }) else {
                 return nil
             }
             return rule.warning(
                 at: clause.position, .tombstoneField,
-                "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (and never on Sync Gateway "
+                "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (never on Sync Gateway "
                     + "4); \(remedy)"
             )
         }

@@ -12,14 +12,14 @@ enum ForgottenProgram {
                 "'\(DisplayText.plain(text))' is plain text, not a program; write { jq: … } without quotes around it"
         }
         guard hasPlaceholder(text) else { return nil }
-        return "'\(DisplayText.plain(text))' is plain text, and nothing is filled in; write a program"
+        return "'\(DisplayText.plain(text))' is plain text, and placeholders are not filled in; write a program"
             + (replacement(text).map { ": { jq: '\($0)' }" } ?? ", such as { jq: '\"text \\(.member)\"' }")
     }
 
     /// What is wrong with a value of a selector that can't be computed, such as `when`. Nil if it looks like plain text.
     static func messageInSelector(_ text: String) -> String? {
         guard isProgram(text) || hasPlaceholder(text) else { return nil }
-        return "'\(DisplayText.plain(text))' is plain text here, and nothing is computed; compare it in a program: "
+        return "'\(DisplayText.plain(text))' is plain text here and is not computed; compare it in a program: "
             + "if: .field == .other"
     }
 

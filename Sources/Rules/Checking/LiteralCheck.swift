@@ -38,8 +38,8 @@ enum LiteralCheck {
             return [
                 rule.warning(
                     at: member.position, .fieldName,
-                    "'jq' is read as the name of a field, because selectors compute nothing; write if: "
-                        + "'\(DisplayText.plain(program))' beside 'when'")
+                    "'jq' is read as the name of a field, because selectors can't compute values; write if: "
+                        + "'\(DisplayText.plain(program))' next to 'when'")
             ]
         }
         let parts = member.name.split(separator: ".")
@@ -84,8 +84,8 @@ enum LiteralCheck {
             return [
                 rule.warning(
                     at: leaf.position, .mixedTypes,
-                    "\(leaf.operatorName) with a text also holds for null, booleans and numbers, which are less than "
-                        + "any text; add a lower bound, $gte: \"\"")
+                    "\(leaf.operatorName) with a string also holds for null, booleans and numbers, which are less "
+                        + "than any string; add a lower bound, $gte: \"\"")
             ]
         case ("$gt", .number), ("$gte", .number):
             guard !leaf.siblings.contains(where: { ["$lt", "$lte", "$type", "$mod", "$in", "$eq"].contains($0) }) else {
@@ -94,8 +94,8 @@ enum LiteralCheck {
             return [
                 rule.warning(
                     at: leaf.position, .mixedTypes,
-                    "\(leaf.operatorName) with a number also holds for texts, lists and objects, which are greater than "
-                        + "any number; add $type: number")
+                    "\(leaf.operatorName) with a number also holds for strings, lists and objects, which are greater "
+                        + "than any number; add $type: number")
             ]
         case ("$regex", .string(let pattern)):
             return PatternCheck.messages(pattern).map { rule.warning(at: leaf.argument.position, .regex, $0) }
@@ -118,7 +118,7 @@ enum LiteralCheck {
         guard case .string(let text) = node.content, let match = text.wholeMatch(of: /(\$[A-Za-z]+)\s*[: ]\s*(.+)/),
             SelectorOperators.known.contains(String(match.1))
         else { return nil }
-        return "'\(DisplayText.plain(text))' is a text, not an operator; write "
+        return "'\(DisplayText.plain(text))' is a string, not an operator; write "
             + "{ \(match.1): \(DisplayText.plain(argument(String(match.2)))) }"
     }
 
@@ -131,7 +131,7 @@ enum LiteralCheck {
     private static func listAsValue(_ leaf: SelectorOutline.Leaf, _ rule: CheckedRule) -> RuleWarning {
         rule.warning(
             at: leaf.position, .mixedTypes,
-            "$ne compares with the list as a whole, so it is true for each single value of the list; "
+            "$ne compares with the list as a whole, so it also holds for each value in the list; "
                 + "write $nin to exclude these values"
         )
     }
@@ -142,8 +142,9 @@ enum LiteralCheck {
         guard !isCompactTime(text.trimmed), (try? JSONText(Array(text.trimmed.utf8)).root.kind) == .number else {
             return nil
         }
-        return "\(leaf.operatorName) with the text \(DisplayText.json(leaf.argument.jsonText.root)) compares texts, "
-            + "character by character, and a number is less than any text; without quotes it is the number \(text.trimmed)"
+        return "\(leaf.operatorName) with the string \(DisplayText.json(leaf.argument.jsonText.root)) compares "
+            + "strings, character by character, and a number is less than any string; without quotes it is the "
+            + "number \(text.trimmed)"
     }
 
     /// A year, optionally followed by month, day, hour and minute, and seconds, without separators.
@@ -170,7 +171,7 @@ enum LiteralCheck {
         guard case .string(let text) = node.content, node.isPlain,
             let meaning = ["yes": "true", "on": "true", "no": "false", "off": "false"][text.lowercased()]
         else { return nil }
-        return "\(text) is a text here; write \(meaning) for the boolean, or put the text in quotes"
+        return "\(text) is a string here; write \(meaning) for the boolean, or put the string in quotes"
     }
 
     private static func whiteSpace(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
@@ -182,7 +183,7 @@ enum LiteralCheck {
         return [
             rule.warning(
                 at: node.position, .whiteSpace,
-                "white space around a text counts: \(shown) is not \"\(trimmed)\"; remove it")
+                "white space around a string is significant: \(shown) is not \"\(trimmed)\"; remove it")
         ]
     }
 
@@ -202,7 +203,7 @@ enum LiteralCheck {
             }
             return rule.warning(
                 at: node.position, .duplicateValue,
-                "\(DisplayText.json(value)) is in the list twice; remove one of the two")
+                "\(DisplayText.json(value)) appears twice in the list; remove one of the two")
         }
     }
 }

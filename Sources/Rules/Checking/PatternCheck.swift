@@ -2,20 +2,25 @@
 enum PatternCheck {
     /// The probable mistakes in a pattern, each with its remedy.
     static func messages(_ pattern: String) -> [String] {
-        if pattern.isEmpty { return ["an empty pattern matches every text; write { $type: string } if that is meant"] }
+        if pattern.isEmpty {
+            return [
+                "an empty pattern matches every string; write { $type: string } if that is "
+                    + "intended"
+            ]
+        }
         if let inner = undelimited(pattern) {
-            return ["the slashes of '\(pattern)' are part of the pattern; write '\(inner)'"]
+            return ["the slashes in '\(pattern)' are part of the pattern; write '\(inner)'"]
         }
         guard let outline = PatternOutline(pattern) else { return [] }
         var messages: [String] = []
         if let message = looseAnchor(outline, pattern) { messages.append(message) }
         if let ending = unescapedEnding(pattern) {
-            messages.append("the '.' before '\(ending)' takes any character; write '\\.\(ending)'")
+            messages.append("the '.' before '\(ending)' matches any character; write '\\.\(ending)'")
         }
         if mayBacktrackExponentially(outline.alternatives) {
             messages.append(
-                "a repeat inside a repeat, as in (a+)+, may have to be tried in too many ways, and then the document "
-                    + "becomes a dead letter; repeat once")
+                "a repeat inside a repeat, as in (a+)+, can backtrack too often, and then the document becomes a "
+                    + "dead letter; repeat only once")
         }
         if !outline.isUTF, let message = byteTrap(outline) { messages.append(message) }
         return messages
@@ -52,9 +57,9 @@ enum PatternCheck {
         guard isStartLoose || isEndLoose, !anchorsBothEnds(pattern) else { return nil }
         let what =
             switch (isStartLoose, isEndLoose) {
-            case (true, true): "'^' binds only to the first of the alternatives, '$' only to the last"
-            case (true, false): "'^' binds only to the first of the alternatives"
-            default: "'$' binds only to the last of the alternatives"
+            case (true, true): "'^' applies only to the first alternative, '$' only to the last"
+            case (true, false): "'^' applies only to the first alternative"
+            default: "'$' applies only to the last alternative"
             }
         return what + "; put parentheses around them: ^(one|two)$"
     }
@@ -123,12 +128,12 @@ enum PatternCheck {
         for part in parts {
             switch part.kind {
             case .characterClass(hasNonASCII: true):
-                return about + "a class […] takes only one of them; write alternatives: (é|è)"
+                return about + "a class […] matches only one of them; write alternatives: (é|è)"
             case .character(let character) where !character.isASCII && part.isQuantified:
                 return about + "a quantifier repeats only the last one; write (?:\(character)) before it"
             case .character(let character) where outline.foldsCase && character.hasCase:
                 return about + "(?i) has no effect on them; write both: (\(character.otherCases))"
-            case .anyByte where !part.isUnbounded: return about + "'.' takes only one of them; write '.+' or '.*'"
+            case .anyByte where !part.isUnbounded: return about + "'.' matches only one of them; write '.+' or '.*'"
             default: break
             }
         }

@@ -5,7 +5,7 @@ enum ProgramCheck {
         var messages: [String] = []
         if !words.isDisjoint(with: ["$ENV", "env"]) {
             messages.append(
-                "programs can't read the environment, and trying makes the document a dead letter; remove it")
+                "programs can't read the environment, and an attempt makes the document a dead letter; remove it")
         }
         if !words.isDisjoint(with: ["input", "inputs", "input_filename", "input_line_number"]) {
             messages.append("programs have one document, '.', and no further input; remove it")

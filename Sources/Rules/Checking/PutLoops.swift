@@ -37,8 +37,8 @@ struct PutLoops {
             : "it and \(other.reference) each fire for the documents that the other puts"
         return rule.warning(
             at: put.position, .ruleLoop,
-            "\(others), each time with another '\(DisplayText.plain(name))', without end, a rule loop; exclude the "
-                + "documents that were put from one of the selectors")
+            "\(others), each time with another '\(DisplayText.plain(name))', in an endless rule loop; make one of "
+                + "the selectors exclude documents that were put")
     }
 }
 

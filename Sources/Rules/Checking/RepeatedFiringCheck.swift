@@ -34,17 +34,17 @@ enum RepeatedFiringCheck {
             return [
                 rule.warning(
                     at: position, .firesAgain,
-                    "it still matches after the answer is written, so it sends again, until it ends as a dead letter "
-                        + "(rule chain); \(remedy)")
+                    "it still matches after the answer is written, so it sends again until the document becomes a "
+                        + "dead letter (rule chain); \(remedy)")
             ]
         }
         return [
             rule.warning(
                 at: position, .firesAgain,
-                "it still matches after it has fired, so it fires again at every change of the document; "
+                "it still matches after it has fired, so it fires again on every change of the document; "
                     + (computed.isEmpty
                         ? remedy
-                        : "to fire once, \(remedy); if every time is right, "
+                        : "to fire once, \(remedy); if it should fire every time, "
                             + "write `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`"))
         ]
     }

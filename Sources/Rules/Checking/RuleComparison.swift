@@ -76,14 +76,15 @@ struct RuleComparison {
         if prediction.deletes {
             return rule.warning(
                 at: rule.rule.position, .neverFires,
-                "it never fires: \(other.reference) before it deletes all its documents; move it up")
+                "it never fires: \(other.reference) comes first and deletes all its documents; move it up")
         }
         var after = before[index]
         after.apply(prediction)
         guard after.fires(rule) == .no else { return nil }
         return rule.warning(
             at: rule.rule.position, .neverFires,
-            "it never fires: \(other.reference) before it changes the document so that its selectors no longer hold; move it up, or combine the two"
+            "it never fires: \(other.reference) comes first and changes the document so that its selectors no longer "
+                + "hold; move it up, or combine the two"
         )
     }
 
@@ -95,7 +96,8 @@ struct RuleComparison {
         else { return nil }
         return rule.warning(
             at: rule.rule.position, .neverFires,
-            "it never fires: \(other.reference) before it resolves the conflicts of all its documents; move it up")
+            "it never fires: \(other.reference) comes first and resolves the conflicts of all its documents; move it "
+                + "up")
     }
 
     // MARK: - Loops of two
@@ -117,8 +119,8 @@ struct RuleComparison {
             warnings.append(
                 rule.warning(
                     at: rule.position(of: "then"), .ruleLoop,
-                    "it and \(rules[opponent.index].reference) undo each other at '\(place)' without end, a rule loop; "
-                        + "exclude the other's documents in one of the two"))
+                    "it and \(rules[opponent.index].reference) undo each other at '\(place)' in an endless rule "
+                        + "loop; make one of the two exclude the other's documents"))
         }
         return warnings
     }

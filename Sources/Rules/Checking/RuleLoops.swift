@@ -67,7 +67,7 @@ struct RuleLoops {
         let place = DisplayText.plain(place(of: loop).map { FieldPath(names: $0).spelling } ?? "")
         return rules[last].warning(
             at: rules[last].position(of: "then"), .ruleLoop,
-            "it, \(names) trigger each other at '\(place)' without end, a rule loop; exclude the others' "
-                + "documents in one of them")
+            "it, \(names) trigger each other at '\(place)' in an endless rule loop; make one of them exclude the "
+                + "others' documents")
     }
 }

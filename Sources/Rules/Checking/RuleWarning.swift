@@ -97,7 +97,7 @@ extension AllowedWarning {
                 let guess = NearestName.of(text, among: codes).map { ": did you mean '\($0)'?" } ?? ";"
                 object.errors.report(
                     at: element.position,
-                    "'\(DisplayText.plain(text))' is not the code of a warning\(guess) "
+                    "'\(DisplayText.plain(text))' is not a warning code\(guess) "
                         + "Codes: \(codes.joined(separator: ", "))")
                 return nil
             }
@@ -117,7 +117,7 @@ extension Rule {
         }.map { allowed in
             RuleWarning(
                 path: definition.path, position: allowed.position, rule: name, code: .unusedAllow,
-                message: "there is no warning '\(allowed.code.rawValue)' to accept; take it out of `allow`")
+                message: "there is no warning '\(allowed.code.rawValue)' to accept; remove it from `allow`")
         }
         let accepted = Set(definition.allow.map(\.code))
         return (warnings + unused).filter { !accepted.contains($0.code) }

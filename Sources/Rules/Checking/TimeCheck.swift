@@ -11,8 +11,8 @@ enum TimeCheck {
         return [
             rule.warning(
                 at: position, .noTimer,
-                "it depends on the time, but `run` decides it only when the document changes; give it a time with "
-                    + "`at: PROGRAM`, or put it into a file with `every:`; if changes are enough, accept this with "
+                "it depends on the time, but `run` evaluates it only when the document changes; give it a time with "
+                    + "`at: PROGRAM`, or move it to a file with `every:`; if changes are enough, accept this with "
                     + "`allow: [\(RuleWarning.Code.noTimer.rawValue)]`")
         ]
     }
@@ -42,10 +42,10 @@ enum TimeCheck {
         let code = RuleWarning.Code.fixedTime
         let message =
             readsTime(program)
-            ? "its `at` moves with the clock, so it never comes; compute it from a member of the document, such as "
-                + ".createdAt | fromdate + 86400"
-            : "its `at` does not read the document, so the time is the same for all; if it is meant, accept this with "
-                + "`allow: [\(code.rawValue)]`"
+            ? "its `at` moves with the clock, so that time never arrives; compute it from a member of the document, "
+                + "such as .createdAt | fromdate + 86400"
+            : "its `at` does not read the document, so the time is the same for all; if that is intended, accept "
+                + "this with `allow: [\(code.rawValue)]`"
         return [rule.warning(at: node.position, code, message)]
     }
 

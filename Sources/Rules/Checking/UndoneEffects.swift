@@ -33,7 +33,8 @@ struct UndoneEffects {
             : "remove '\(name)' from one of the two"
         return rule.warning(
             at: put.position, .undoneEffect,
-            what + remedy + "; if it is meant, accept this with `allow: [\(RuleWarning.Code.undoneEffect.rawValue)]`")
+            what + remedy + "; if that is intended, accept this with `allow: "
+                + "[\(RuleWarning.Code.undoneEffect.rawValue)]`")
     }
 }
 

@@ -49,7 +49,7 @@ package struct ConflictPolicies: Sendable {
         }
         throw ConflictPolicyError(
             description: "there is no policy '\(text)'; write \(ConflictPolicy.names.joined(separator: ", ")) or "
-                + "jq:PROGRAM, or TYPE= and one of them")
+                + "jq:PROGRAM, or TYPE= followed by one of them")
     }
 
     private static func policy(_ text: String, _ programs: inout [JQProgram]) -> ConflictPolicy? {
@@ -104,13 +104,13 @@ package struct ConflictPolicies: Sendable {
             return .leave(reason: Decision.duplicateReason(name))
         }
         switch policy {
-        case .setAside: return .leave(reason: "its policy is to set it aside")
+        case .setAside: return .leave(reason: "its policy is 'set-aside'")
         case .winner: return .keep(0)
         case .deletesWin: return isDeleted ? .delete : merge(conflict, ancestors)
         case .merge: return merge(conflict, ancestors)
         case .lastUpdateWins:
             guard let order = conflict.latestFirst(by: dateMember) else {
-                return .leave(reason: "some leaves have a text in '\(dateMember)', others a number")
+                return .leave(reason: "some leaves have a string in '\(dateMember)', others a number")
             }
             return .keep(order[0])
         case .jq(let program):
@@ -124,8 +124,8 @@ package struct ConflictPolicies: Sendable {
             conflict, ancestors: ancestors, order: order, isOrderedByDate: conflict.isOrderedByDate(dateMember))
         do { return Self.resolution(try merge.merge(), conflict) } catch let gap as ValueMerge.Undecidable {
             return .leave(
-                reason: "its leaves differ in '\(gap.name)', and neither the revision that they come from nor dates in "
-                    + "'\(dateMember)' tell who changed it; 'winner', 'last-update-wins' or 'jq:' decide that")
+                reason: "its leaves differ in '\(gap.name)', and neither their common ancestor nor dates in "
+                    + "'\(dateMember)' show which leaf changed it; use 'winner', 'last-update-wins' or 'jq:'")
         } catch {
             return .leave(reason: "its leaves can't be merged into one document")
         }
@@ -146,7 +146,7 @@ package struct ConflictPolicies: Sendable {
         leaves.array { leaves in for leaf in conflict.leaves { leaves.raw(leaf.document.bytes) } }
         let locals = Array(#"{"ancestor":"#.utf8) + (ancestor?.bytes ?? Array("null".utf8)) + [UInt8(ascii: "}")]
         guard let pool, let document = try? JSONText(leaves.bytes), let locals = try? JSONText(locals) else {
-            return .leave(reason: "its leaves can't be given to a program")
+            return .leave(reason: "its leaves can't be passed to a program")
         }
         let call = JQCall(
             program: program, document: document, change: Array("null".utf8), match: Array("{}".utf8), now: now,
@@ -171,7 +171,7 @@ package struct ConflictPolicies: Sendable {
         if let reason = Self.reservedMemberError(of: output, conflict) { return .leave(reason: reason) }
         guard let attachments = Self.attachments(of: output, conflict) else {
             return .leave(
-                reason: "the program's output has an attachment that no leaf has with this name and digest")
+                reason: "the program's output has an attachment whose name and digest match none in the leaves")
         }
         guard let members = ResolvedDocument.members(of: output) else {
             return .leave(reason: "the program's output is not valid JSON")
@@ -184,7 +184,7 @@ package struct ConflictPolicies: Sendable {
     private static func reservedMemberError(of output: JSONValue, _ conflict: Conflict) -> String? {
         let id = conflict.leaves.first?.document.root["_id"]
         if let own = output["_id"], let id, !own.isEquivalent(to: id) {
-            return "the program's output has another '_id'"
+            return "the program's output has a different '_id'"
         }
         for member in output.members where member.name.characters.first == UInt8(ascii: "_") {
             let name = member.name.string ?? ""

@@ -132,8 +132,8 @@ struct RuleAttempt {
         guard elements.count <= RuleStep.elementLimit else {
             throw DecisionError(
                 rule: rule.name,
-                reason: "for_each: the program gives \(elements.count) elements; one document may have "
-                    + "\(RuleStep.elementLimit): select fewer")
+                reason: "for_each: the program gives \(elements.count) elements, but one document may have at most "
+                    + "\(RuleStep.elementLimit); select fewer")
         }
         return elements
     }
@@ -145,8 +145,8 @@ struct RuleAttempt {
 
     /// The message for a document that exceeds ``lengthLimit``.
     static func lengthReason(_ action: String) -> String {
-        "\(action): the document becomes larger than \(lengthLimit >> 20) MiB, which no gateway takes; "
-            + "write less into it"
+        "\(action): the document becomes larger than \(lengthLimit >> 20) MiB, which no gateway accepts; write less "
+            + "into it"
     }
 
     /// Evaluates the rule's `at:`.

@@ -57,7 +57,7 @@ struct ExplanationTree {
         switch node.finding {
         case .found(let text): parts.append(text)
         case .missing: parts.append("missing")
-        case .noSuchPlace: parts.append("no such place")
+        case .noSuchPlace: parts.append("no such path")
         case nil: break
         }
         if let hint = node.hint { parts.append("(\(hint))") }

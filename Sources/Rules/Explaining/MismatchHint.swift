@@ -25,10 +25,10 @@ enum MismatchHint {
     static func of(_ condition: Condition, _ value: JSONValue) -> String? {
         let name = condition.operatorName
         switch condition {
-        case .regex, .beginsWith: return value.kind == .string ? nil : "\(name) looks only at text"
-        case .size, .all, .anyElement, .allElements: return value.kind == .array ? nil : "\(name) looks only at lists"
-        case .anyKey: return value.kind == .object ? nil : "\(name) looks only at objects"
-        case .modulus: return value.isInteger ? nil : "\(name) looks only at whole numbers"
+        case .regex, .beginsWith: return value.kind == .string ? nil : "\(name) applies only to text"
+        case .size, .all, .anyElement, .allElements: return value.kind == .array ? nil : "\(name) applies only to lists"
+        case .anyKey: return value.kind == .object ? nil : "\(name) applies only to objects"
+        case .modulus: return value.isInteger ? nil : "\(name) applies only to whole numbers"
         default: return nil
         }
     }
@@ -37,17 +37,17 @@ enum MismatchHint {
 
     private static func difference(_ value: JSONValue, _ literal: JSONValue) -> String? {
         guard let text = shortText(value), let wanted = shortText(literal) else { return otherType(value, literal) }
-        if text.trimmed == wanted.trimmed { return "differs only in white space around it" }
+        if text.trimmed == wanted.trimmed { return "differs only in surrounding white space" }
         if text.lowercased() == wanted.lowercased() { return "differs only in case" }
         let isClose = text.trimmed.lowercased() == wanted.trimmed.lowercased()
-        return isClose ? "differs only in case and in white space around it" : nil
+        return isClose ? "differs only in case and surrounding white space" : nil
     }
 
     private static func difference(_ value: JSONValue, prefix: [UInt8]) -> String? {
         guard let text = shortText(value) else { return nil }
         let prefix = String(decoding: prefix, as: UTF8.self)
         if text.lowercased().hasPrefix(prefix.lowercased()) { return "differs only in case" }
-        return text.trimmed.hasPrefix(prefix) ? "white space stands before it" : nil
+        return text.trimmed.hasPrefix(prefix) ? "has leading white space" : nil
     }
 
     private static func difference(
@@ -55,12 +55,12 @@ enum MismatchHint {
     ) -> String? {
         guard let text = shortText(value) else { return nil }
         if let folded = try? RegularExpression("(?i)" + regex.pattern), (try? folded.matches(value, scratch)) == true {
-            return "differs only in case; a pattern that begins with (?i) takes both"
+            return "differs only in case; a pattern that begins with (?i) matches both"
         }
         var json: [UInt8] = []
         json.appendJSONString(text.trimmed.utf8)
         guard let trimmed = try? JSONText(json).root, (try? regex.matches(trimmed, scratch)) == true else { return nil }
-        return "would match without the white space around it"
+        return "would match without surrounding white space"
     }
 
     /// Nil for a long string, and for anything but a string.
@@ -73,7 +73,7 @@ enum MismatchHint {
     /// Whether one of the two is a string that spells a number or a boolean.
     private static func otherType(_ value: JSONValue, _ literal: JSONValue) -> String? {
         let isMixedUp = spellsOut(value, asKindOf: literal) || spellsOut(literal, asKindOf: value)
-        return isMixedUp ? "the document has \(description(value)), the rule \(description(literal))" : nil
+        return isMixedUp ? "the document has \(description(value)), the rule has \(description(literal))" : nil
     }
 
     private static func spellsOut(_ value: JSONValue, asKindOf other: JSONValue) -> Bool {
@@ -90,7 +90,7 @@ enum MismatchHint {
     private static func description(_ value: JSONValue) -> String {
         let text = DisplayText.json(value)
         return switch value.kind {
-        case .string: "the text \(text)"
+        case .string: "the string \(text)"
         case .number: "the number \(text)"
         default: text
         }

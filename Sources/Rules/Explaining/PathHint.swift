@@ -15,7 +15,7 @@ enum PathHint {
             return "the document has '\(DisplayText.plain((way + [name]).joined(separator: ".")))'"
         }
         switch condition {
-        case .compare(.notEqual, _), .isNotIn, .not: return "a negated condition needs the field as well"
+        case .compare(.notEqual, _), .isNotIn, .not: return "a negated condition also needs the field to exist"
         default: return nil
         }
     }
@@ -28,7 +28,7 @@ enum PathHint {
         let place = way.isEmpty ? "the value" : "'\(way)'"
         switch value.kind {
         case .array: return "\(place) is a list of \(value.childCount); positions count from 0"
-        case .object, .null, .false, .true, .number, .string: return "\(place) is \(kindName(value)), without members"
+        case .object, .null, .false, .true, .number, .string: return "\(place) is \(kindName(value)) and has no members"
         }
     }
 

@@ -88,12 +88,12 @@ package struct RuleExplanation: Sendable {
         _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool
     ) -> String? {
         if rule.phase == .resolving, !isInConflict {
-            return "it is only for documents in conflict (--in-conflict explains it for one)"
+            return "it applies only to documents in conflict (use --in-conflict to explain it for one)"
         }
         guard rule.on.contains(isDeleted ? .delete : .change) else {
             return isDeleted
-                ? "it is not for deletions; `on: [delete]` would be"
-                : "it is only for deletions (`on: [delete]`)"
+                ? "it does not apply to deletions; that needs `on: [delete]`"
+                : "it applies only to deletions (`on: [delete]`)"
         }
         guard rule.seesDesignDocuments || !document.isDesignDocument else {
             return "the document is a design document, which rules see only if a condition on `_id` in their `when` "

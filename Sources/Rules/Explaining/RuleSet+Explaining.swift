@@ -39,7 +39,7 @@ extension RuleSet {
     private static func result(of decision: Decision) -> String {
         if decision.isMapping {
             let count = decision.mapped.count
-            return count == 0 ? "the document is dropped" : "it gives \(count.counted("document"))"
+            return count == 0 ? "the document is dropped" : "it produces \(count.counted("document"))"
         }
         if let resolution = decision.resolution { return "the conflict is resolved first (\(resolution.title))" }
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
@@ -61,7 +61,7 @@ extension RuleSet {
             return nil
         }
         let fires = decision.fired.contains(index)
-        let effectOfOthers = "after what other rules do to the document"
+        let effectOfOthers = "after other rules have changed the document"
         guard let error = decision.error else {
             return switch outcome {
             case .fires where !fires && decision.resolution != nil:

@@ -32,7 +32,7 @@ enum FileError: Error, Equatable, CustomStringConvertible {
         case .tooLarge(_, let limit): "is larger than \(limit) bytes; make it smaller"
         case .unreadable(_, let reason): "can't be read: \(reason); correct its permissions"
         case .noRuleFiles:
-            "the folder has no rule files (*.yaml, *.yml or *.json; folders in it are not read); correct the path, or add one"
+            "has no rule files (*.yaml, *.yml or *.json; subfolders are not read); correct the path, or add one"
         case .notAFolder: "is not a folder; name one"
         case .outside(_, let folder): "is not inside the folder '\(folder)'; name a file in it"
         }

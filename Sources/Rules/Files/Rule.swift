@@ -106,10 +106,10 @@ extension Rule {
         let before = errors.errors.count
         let earlier = reading.uses.count
         ComputedKeys.check(object)
-        let name = object.requiredText("name", "give each rule a name of its own")
+        let name = object.requiredText("name", "give each rule a unique name")
         if let name { reading.add(name, at: node.position) }
         let on = Self.changes(object)
-        let when = object.required("when", "say which documents it is for; when: {} is for all").flatMap {
+        let when = object.required("when", "say which documents it matches; when: {} matches all").flatMap {
             SelectorReader.read($0, errors: errors)
         }
         let unless = object.node("unless").flatMap { SelectorReader.read($0, errors: errors) }
@@ -117,7 +117,7 @@ extension Rule {
         let condition = object.node("if").flatMap {
             Self.program($0, "'if' has no type: everything but false and null is true; remove 'type'", reading)
         }
-        let then = object.required("then", "say what to do; then: [] only counts").flatMap {
+        let then = object.required("then", "list the actions; then: [] only counts the documents").flatMap {
             Self.steps($0, reading)
         }
         Self.checkSoleActions(object, on, then ?? [], isScheduled: reading.isScheduled)
@@ -157,7 +157,7 @@ extension Rule {
             case .string("change"): changes.insert(.change)
             case .string("delete"): changes.insert(.delete)
             default:
-                object.errors.report(at: element.position, "'on' can hold only change and delete; write one of them")
+                object.errors.report(at: element.position, "'on' can contain only change and delete; write one of them")
             }
         }
         return changes
@@ -193,12 +193,16 @@ extension Rule {
         guard let node = object.node("at") else { return nil }
         guard reading.kind == .rules else {
             object.errors.report(
-                at: node.position, "a mapping has no 'at': a document is imported when it is read; remove it")
+                at: node.position,
+                "'at' has no meaning in a mapping, which imports each document when it reads it; "
+                    + "remove it")
             return nil
         }
         if on.contains(.delete) {
             object.errors.report(
-                at: node.position, "'at' waits for a document, and a deleted one is gone; take delete out of 'on'")
+                at: node.position,
+                "'at' needs an existing document, and a deleted one is gone; remove delete from "
+                    + "'on'")
         }
         if let date = (node.member("jq") ?? node).text.flatMap(bareDate) {
             object.errors.report(

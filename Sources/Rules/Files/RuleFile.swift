@@ -67,7 +67,7 @@ struct RuleFile {
             errors.report(
                 at: node.position, "'version' must be a number, not text; remove the quotes: version: \(Self.version)")
         default:
-            errors.report(at: node.position, "this version of changebot reads rule files of 'version: 1' only")
+            errors.report(at: node.position, "this version of changebot supports only rule files with 'version: 1'")
         }
     }
 

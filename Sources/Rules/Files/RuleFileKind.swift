@@ -10,9 +10,10 @@ extension RuleFileKind {
     /// The message for a file of this kind where another kind is required.
     var refusal: String {
         switch self {
-        case .rules: "these are rules for changes, not a mapping; a file for --map says 'kind: mapping'"
+        case .rules: "these are rules for changes, not a mapping; a file for --map needs 'kind: mapping'"
         case .mapping:
-            "this is a mapping, for changebot import --map; rules for changes are files without 'kind: mapping'"
+            "this is a mapping, which only changebot import --map uses; for changes, name a file without 'kind: "
+                + "mapping'"
         }
     }
 

@@ -126,7 +126,7 @@ package struct RuleFileSet: Sendable {
                     RuleFileError(
                         path: rule.path, position: rule.position,
                         message: "another rule is named '\(rule.text)' (\(other.path):\(other.position.line)); "
-                            + "rename one, names are unique over all files"))
+                            + "rename one: names must be unique across all files"))
             } else {
                 first[rule.text] = rule
             }

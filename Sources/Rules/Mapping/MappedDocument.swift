@@ -41,13 +41,16 @@ extension Decision {
         if !isDeletion, document.root["_id"]?.string?.isEmpty != false {
             return DecisionError(
                 rule: nil,
-                reason: "the document has no '_id' that is text (\(after)); give it one, merge: { _id: { jq: … } }, "
-                    + "or drop it, delete: {}")
+                reason: "the document has no '_id' that is text (\(after)); give it one with merge: { _id: { jq: … } "
+                    + "}, or drop it with delete: {}")
         }
         var ids: Set<[UInt8]> = []
         for output in mapped {
             guard !ids.insert(Array(output.id.utf8)).inserted else { continue }
-            return DecisionError(rule: nil, reason: "it becomes two documents with the '_id' '\(output.id)' (\(after))")
+            return DecisionError(
+                rule: nil,
+                reason: "it produces two documents with the '_id' '\(output.id)' "
+                    + "(\(after))")
         }
         return nil
     }

@@ -19,12 +19,12 @@ extension SlurpName {
             guard case .string(let text) = element.content, JQBinding.isName(text) else {
                 errors.report(
                     at: element.position,
-                    "a name in 'slurp' has letters, digits and _, at most 64 of them, and is no word of jq and not "
-                        + "now, match or change; rename it")
+                    "a name in 'slurp' has at most 64 letters, digits and _, and is not a jq keyword, now, match or "
+                        + "change; rename it")
                 continue
             }
             guard !names.contains(where: { $0.text == text }) else {
-                errors.report(at: element.position, "'\(text)' is there twice; remove one of the two")
+                errors.report(at: element.position, "'\(text)' appears twice; remove one of the two")
                 continue
             }
             names.append(SlurpName(text: text, position: element.position))
@@ -46,7 +46,7 @@ extension RuleFileSet {
                 errors.append(
                     RuleFileError(
                         path: file.path, position: name.position,
-                        message: "the mapping needs the data of $\(name.text); give it: --slurp \(name.text)=FILE"))
+                        message: "the mapping needs the data of $\(name.text); add --slurp \(name.text)=FILE"))
             }
         }
         let known = Set(files.flatMap(\.slurps).map(\.text))

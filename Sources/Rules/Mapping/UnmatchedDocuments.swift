@@ -45,8 +45,8 @@ extension RuleFileSet {
             }
             guard other.value == value else {
                 let message =
-                    "'otherwise: \(value.rawValue)' here, '\(other.value.rawValue)' in \(other.file.path): "
-                    + "the mappings are applied together; correct one of the two"
+                    "'otherwise' is '\(value.rawValue)' here but '\(other.value.rawValue)' in \(other.file.path), "
+                    + "and the mappings are applied together; correct one of the two"
                 throw RuleFilesError(
                     kind: .invalid, errors: [RuleFileError(path: file.path, position: position, message: message)])
             }

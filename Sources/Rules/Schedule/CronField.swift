@@ -43,7 +43,7 @@ struct CronField: Sendable, Equatable {
         var step = 1
         if pieces.count == 2 {
             guard let number = Int(pieces[1]), number > 0, pieces[1].utf8.allSatisfy(Self.isDigit) else {
-                throw CronError("the step in '\(part)' must be a number from 1 on")
+                throw CronError("the step in '\(part)' must be a number of at least 1")
             }
             step = number
         }
@@ -78,7 +78,7 @@ struct CronField: Sendable, Equatable {
         if text.utf8.allSatisfy(isDigit), let number = Int(text), kind.range.contains(number) { return number }
         let names = kind.names.isEmpty ? "" : ", or the first three letters of its name"
         throw CronError(
-            "'\(part)' is no \(kind.name); write \(kind.range.lowerBound) to \(kind.range.upperBound)\(names)")
+            "'\(part)' is not a valid \(kind.name); write \(kind.range.lowerBound) to \(kind.range.upperBound)\(names)")
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

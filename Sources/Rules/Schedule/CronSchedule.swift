@@ -36,7 +36,7 @@ package struct CronSchedule: Sendable, Equatable {
         month = try CronField(fields[3], .month)
         weekday = try CronField(fields[4], .weekday)
         guard (0..<Self.searchedDays).contains(where: includes) else {
-            throw CronError("no year has such a day, so this time never comes; correct the day or the month")
+            throw CronError("that day never occurs, so the schedule never runs; correct the day or the month")
         }
     }
 

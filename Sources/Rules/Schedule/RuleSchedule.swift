@@ -29,13 +29,15 @@ package struct RuleSchedule: Sendable {
             if let zone = object.node("time_zone") {
                 errors.report(
                     at: zone.position,
-                    "'time_zone' is for 'every', which is missing; write every: \"0 3 * * *\" beside it")
+                    "'time_zone' is for 'every', which is missing; add every: \"0 3 * * *\"")
             }
             return nil
         }
         guard kind == .rules else {
             errors.report(
-                at: node.position, "a mapping has no 'every': its rules are for documents that are imported; remove it")
+                at: node.position,
+                "'every' has no meaning in a mapping, whose rules run once for each imported "
+                    + "document; remove it")
             return nil
         }
         guard case .string(let line) = node.content else {

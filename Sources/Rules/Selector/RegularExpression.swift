@@ -160,7 +160,7 @@ enum MatchError: Error, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .regexLimit(let pattern):
-            "the regular expression '\(pattern)' tried \(MatchScratch.matchLimit) ways and was stopped; "
+            "the regular expression '\(pattern)' needed more than \(MatchScratch.matchLimit) steps and was stopped; "
                 + "make it less ambiguous"
         case .regexMemory(let pattern):
             "the regular expression '\(pattern)' needs more than \(MatchScratch.heapLimit >> 20) MiB of memory for this "

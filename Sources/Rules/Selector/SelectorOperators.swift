@@ -24,17 +24,17 @@ enum SelectorOperators {
         "$options": "write the flags into the pattern: { $regex: '(?i)^a' }",
         "$like": "write a regular expression: { $regex: '(?i)part' }",
         "$ilike": "write a regular expression: { $regex: '(?i)part' }",
-        "$contains": "write { $regex: part } for a part of a text, { $elemMatch: { $eq: value } } for a list",
-        "$includes": "write { $regex: part } for a part of a text, { $elemMatch: { $eq: value } } for a list",
+        "$contains": "write { $regex: part } for a substring, { $elemMatch: { $eq: value } } for a list",
+        "$includes": "write { $regex: part } for a substring, { $elemMatch: { $eq: value } } for a list",
         "$endswith": "write a regular expression: { $regex: 'end$' }",
         "$ends_with": "write a regular expression: { $regex: 'end$' }",
         "$between": "write { $gte: lowest, $lte: highest }", "$range": "write { $gte: lowest, $lte: highest }",
         "$expr": "write the condition as a jq program: if: .a == .b",
         "$where": "write the condition as a jq program: if: .a == .b",
-        "$isnull": "write $eq: null, or $exists: false for a field that is not there",
-        "$null": "write $eq: null, or $exists: false for a field that is not there",
-        "$isempty": "write $eq: '' for a text, $size: 0 for a list",
-        "$empty": "write $eq: '' for a text, $size: 0 for a list",
+        "$isnull": "write $eq: null, or $exists: false for a missing field",
+        "$null": "write $eq: null, or $exists: false for a missing field",
+        "$isempty": "write $eq: '' for a string, $size: 0 for a list",
+        "$empty": "write $eq: '' for a string, $size: 0 for a list",
         "$xor": "write { $or: […], $nor: […] }",
     ]
 
@@ -50,7 +50,8 @@ enum SelectorOperators {
         } else if indexOnly.contains(member.name) {
             errors.report(
                 at: member.position,
-                "\(member.name) needs an index of the database and can't be asked of one document; use other operators")
+                "\(member.name) needs a database index and can't be evaluated on a single document; use other "
+                    + "operators")
         } else {
             reportUnknown(member, errors)
         }
@@ -88,7 +89,7 @@ enum SelectorOperators {
         switch value.text?.lowercased() {
         case let word? where ["no", "off", "n"].contains(word): "'\(word)' is text in YAML 1.2: write false"
         case let word? where ["yes", "on", "y"].contains(word): "'\(word)' is text in YAML 1.2: write true"
-        case let word? where ["true", "false"].contains(word): "write \(word), in small letters and without quotes"
+        case let word? where ["true", "false"].contains(word): "write \(word), in lower case and without quotes"
         default:
             switch value.content {
             case .number("0"): "write false"
@@ -121,7 +122,7 @@ enum SelectorOperators {
         case ("$exists", _): (nil, "true or false")
         case ("$type", .string(let name)): (.type(name), nil)
         case ("$type", _): (nil, "one of null, boolean, number, string, array, object")
-        case ("$size", _): (integer(argument).flatMap { $0 < 0 ? nil : .size($0) }, "a whole number from 0 up")
+        case ("$size", _): (integer(argument).flatMap { $0 < 0 ? nil : .size($0) }, "a whole number of at least 0")
         case ("$mod", _): (modulus(argument), "a list of two whole numbers: divisor and remainder")
         case ("$beginsWith", .string(let prefix)): (.beginsWith(Array(prefix.utf8)), nil)
         case ("$beginsWith", _): (nil, "text")

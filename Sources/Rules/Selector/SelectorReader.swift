@@ -72,7 +72,9 @@ struct SelectorReader {
         if path.isEmpty { return .value(condition) }
         if let path = FieldPath(path) { return .field(path, condition) }
         errors.report(
-            at: position, "'\(path)' is not a field name: a part between its dots is empty; write '\\.' for a real dot")
+            at: position,
+            "'\(path)' is not a field name: a part between its dots is empty; write '\\.' for a "
+                + "literal dot")
         return Self.nothing
     }
 

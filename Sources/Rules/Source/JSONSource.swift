@@ -58,7 +58,7 @@ struct JSONSource {
             let position = advance(to: member.name.range.lowerBound)
             guard let name = string(member.name, at: position) else { continue }
             guard names.insert(ExactString(name)).inserted else {
-                errors.report(at: position, "the key '\(name)' is there twice; remove one of the two")
+                errors.report(at: position, "the key '\(name)' appears twice; remove one of the two")
                 continue
             }
             guard let value = node(member.value) else { continue }

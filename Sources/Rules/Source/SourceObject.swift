@@ -15,7 +15,7 @@ struct SourceObject {
             let key = node.text.flatMap { known.contains($0) ? $0 : nil }
             errors.reportKind(
                 of: node, "\(what) must be an object with the keys \(known.joined(separator: ", "))",
-                remedy: key.map { "write a colon and a value after it: \($0): …" } ?? "write one key: value a line")
+                remedy: key.map { "write a colon and a value after it: \($0): …" } ?? "write one 'key: value' per line")
             return nil
         }
         self.members = Dictionary(members.map { ($0.name, $0) }) { first, _ in first }
@@ -42,7 +42,7 @@ struct SourceObject {
     }
 
     private static func notIndented(_ name: String, below owner: String) -> String {
-        "'\(DisplayText.plain(name))' stands beside '\(owner)', which is empty; if it belongs to '\(owner)', "
+        "'\(DisplayText.plain(name))' is at the same level as '\(owner)', which is empty; if it belongs to '\(owner)', "
             + "indent it further than '\(owner)'"
     }
 
@@ -83,7 +83,7 @@ struct SourceObject {
     private func text(_ node: SourceNode, _ name: String) -> String? {
         switch node.content {
         case .string(let text) where !text.isEmpty: return text
-        case .string: errors.report(at: node.position, "'\(name)' is empty; write a text")
+        case .string: errors.report(at: node.position, "'\(name)' is empty; write some text")
         case .object(let members) where members.first?.name == "jq":
             errors.report(
                 at: node.position, "'\(name)' can't be computed by jq in this version; write the value itself")

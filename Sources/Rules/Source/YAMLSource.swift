@@ -103,7 +103,7 @@ struct YAMLSource {
                 continue
             }
             guard names.insert(ExactString(scalar.string)).inserted else {
-                errors.report(at: keyPosition, "the key '\(scalar.string)' is there twice; remove one of the two")
+                errors.report(at: keyPosition, "the key '\(scalar.string)' appears twice; remove one of the two")
                 continue
             }
             guard let value = node(value, depth: depth + 1) else { continue }
@@ -115,7 +115,7 @@ struct YAMLSource {
     private func accepts(_ tag: Tag, or core: Tag.Name, at position: SourcePosition) -> Bool {
         let name = Tag.Name(rawValue: tag.description)
         if name == .implicit || name == .nonSpecific || name == core { return true }
-        errors.report(at: position, "the tag '\(name.rawValue)' is not known here; remove it")
+        errors.report(at: position, "the tag '\(name.rawValue)' is not supported here; remove it")
         return false
     }
 
@@ -174,11 +174,13 @@ struct YAMLSource {
                 at: position(mark), "the alias (*name) has no anchor (&name) before it; write the value out")
         case .composer(_, _, let mark, _):
             errors.report(
-                at: position(mark), "a second YAML document begins, and the file must be one; remove the '---'")
+                at: position(mark),
+                "a second YAML document begins here, but a file can have only one; remove the "
+                    + "'---'")
         case .duplicatedKeysInMapping(let keys, let context):
             errors.report(
                 at: position(context.mark),
-                "the key '\(keys.first ?? "")' is there twice in one object; remove one of the two")
+                "the key '\(keys.first ?? "")' appears twice in one object; remove one of the two")
         case .reader(let problem, _, _, _):
             errors.report(at: .start, "not YAML: \(problem); remove control characters")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:

@@ -22,18 +22,18 @@ struct YAMLSyntaxError {
     /// The usual remedy for this error.
     private static func remedy(for problem: String) -> String {
         switch problem {
-        case _ where problem.contains("cannot start any token"): "quote texts that begin with @, ` or %"
+        case _ where problem.contains("cannot start any token"): "quote strings that begin with @, ` or %"
         case _ where problem.contains("unknown escape character"):
             "in double quotes \\ begins an escape: use single quotes, '\\d+'"
         case _ where problem.contains("could not find expected ':'"):
             "write 'key: value', with a space after the colon; or close the quotes that were opened before"
         case _ where problem.contains("mapping values are not allowed"):
-            "indent it as deep as the lines that belong together, and quote texts with ': ' in them"
+            "indent it like the other keys of its object, and quote strings that contain ': '"
         case _ where problem.contains("expected '-' indicator"), _ where problem.contains("expected key"):
-            "indent it as deep as the lines above that it belongs to"
+            "indent it like the lines above that it belongs to"
         case _ where problem.contains("expected ',' or"): "close the bracket, or write the comma, before it"
         case _ where problem.contains("end of stream"): "close the quotes or brackets that were opened before"
-        default: "quote texts that begin with special characters"
+        default: "quote strings that begin with special characters"
         }
     }
 }

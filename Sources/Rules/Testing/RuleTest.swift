@@ -45,7 +45,7 @@ extension RuleTest {
     private static func slurps(_ node: SourceNode, _ reading: RuleReading) -> [JQBinding] {
         guard case .object(let members) = node.content else {
             reading.errors.report(
-                at: node.position, "'slurp' must be an object, a name and a list each; write slurp: { users: [] }")
+                at: node.position, "'slurp' must be an object with a list for each name; write slurp: { users: [] }")
             return []
         }
         return members.compactMap { member in
@@ -70,7 +70,9 @@ extension RuleTest {
         guard let node = object.node("in_conflict") else { return false }
         if reading.kind == .mapping {
             object.errors.report(
-                at: node.position, "a mapping sees one revision at a time: 'in_conflict' has no meaning; remove it")
+                at: node.position,
+                "'in_conflict' has no meaning in a mapping, which sees one revision at a time; "
+                    + "remove it")
         }
         guard case .bool(let value) = node.content else {
             object.errors.reportKind(of: node, "'in_conflict' must be true or false", remedy: "write one of them")
@@ -134,7 +136,7 @@ extension RuleExpectation {
         effects = Self.value(object, "effects", "a list of objects") { if case .list = $0 { true } else { false } }
         documents = Self.value(object, "documents", "a list of objects") { if case .list = $0 { true } else { false } }
         if let node = object.node("documents"), reading.kind != .mapping {
-            errors.report(at: node.position, "only mappings give 'documents'; write document, or effects")
+            errors.report(at: node.position, "'documents' is for mappings only; use 'document' or 'effects'")
         }
         attachments = object.node("attachments").flatMap { Self.attachments($0, reading) }
         if let node = object.node("blobs") { readBlobs(node, reading) }
@@ -150,7 +152,7 @@ extension RuleExpectation {
             case .string(let text): error = text
             case .bool(true): error = ""
             default:
-                errors.report(at: node.position, "'error' must be a part of the message, or true for any; correct it")
+                errors.report(at: node.position, "'error' must be part of the message, or true for any; correct it")
             }
         }
     }
@@ -174,14 +176,14 @@ extension RuleExpectation {
             }
             if names.count == elements.count { return names }
         }
-        errors.report(at: node.position, "'fired' must be a list of rules' names; write fired: [] for none")
+        errors.report(at: node.position, "'fired' must be a list of rule names; write fired: [] for none")
         return nil
     }
 
     private mutating func readBlobs(_ node: SourceNode, _ reading: RuleReading) {
         guard case .object(let members) = node.content else {
             return reading.errors.report(
-                at: node.position, "'blobs' must be an object, a member and what is expected each; correct it")
+                at: node.position, "'blobs' must be an object with the expected attachment for each member; correct it")
         }
         for member in members {
             do throws(BlobPlaceError) {
@@ -198,7 +200,9 @@ extension RuleExpectation {
     private static func attachments(_ node: SourceNode, _ reading: RuleReading) -> [ExactString: File]? {
         guard case .object(let members) = node.content else {
             reading.errors.report(
-                at: node.position, "'attachments' must be an object, a name and what is expected each; correct it")
+                at: node.position,
+                "'attachments' must be an object with the expected attachment for each name; "
+                    + "correct it")
             return nil
         }
         return Dictionary(members.map { (ExactString($0.name), File($0.value, reading)) }) { first, _ in first }

@@ -29,13 +29,13 @@ enum ComputedKeys {
         if let message = member.missingSpace(readAs: "a key without a value") { return message }
         let name = DisplayText.plain(member.name)
         if member.value.isNull, member.value.isPlain {
-            return "'\(name)' is read as a key beside 'jq'; put the whole program in quotes: jq: '…'"
+            return "'\(name)' is read as a key next to 'jq'; put the whole program in quotes: jq: '…'"
         }
         if NearestName.of(member.name, among: defaults) != nil {
-            return "'\(name)' is not known beside 'jq'; write a default in the program: jq: '.member // 1'"
+            return "'\(name)' is not a known key next to 'jq'; write a default in the program: jq: '.member // 1'"
         }
         let guess = NearestName.of(member.name.lowercased(), among: known).map { ": did you mean '\($0)'?" } ?? ";"
-        return "'\(name)' is not known beside 'jq'\(guess) Known here: \(known.joined(separator: ", ")). "
-            + "For an object with a member 'jq', write a program that makes it"
+        return "'\(name)' is not a known key next to 'jq'\(guess) Known here: \(known.joined(separator: ", ")). "
+            + "For an object with a member 'jq', write a program that builds it"
     }
 }

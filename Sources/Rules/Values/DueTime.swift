@@ -50,7 +50,7 @@ enum DueTime {
                 return failed("which is not between 1970 and the year 9999")
             }
             return .at(date.secondsRoundedUp)
-        default: return failed("which is no time; it must be seconds since 1970, or a date as text")
+        default: return failed("which is not a time; it must be seconds since 1970, or a date as text")
         }
     }
 }

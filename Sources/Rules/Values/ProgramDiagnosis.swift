@@ -48,9 +48,9 @@ extension ProgramDiagnosis {
     ) -> (String, String) {
         if message.hasPrefix("syntax error, unexpected $end") { return explanationOfEnd(message, tokens) }
         if message.hasPrefix("Invalid escape") {
-            return ("a text in it has an escape that jq does not know", "write \\\\ for a backslash")
+            return ("a string in it has an escape that jq does not know", "write \\\\ for a backslash")
         }
-        if message.hasPrefix("module not found") { return (message, "programs can't import: remove it") }
+        if message.hasPrefix("module not found") { return (message, "programs can't import modules; remove it") }
         guard let end = message.firstRange(of: " is not defined")?.lowerBound else { return (message, "correct it") }
         return explanation(ofUndefined: String(message[..<end]), message, tokens, variables)
     }
@@ -68,11 +68,11 @@ extension ProgramDiagnosis {
         }
         if let field = hyphenated(name, tokens) { return (message, "a name with '-' needs quotes: .\"\(field)\"") }
         guard name.hasSuffix("/0") else {
-            return (message, "correct the name or the number of arguments; ';' stands between arguments")
+            return (message, "correct the name or the number of arguments; ';' separates arguments")
         }
         let word = String(name.dropLast(2))
         guard isValue(word, tokens) else { return (message, "correct the name") }
-        return (message, "write \"\(word)\" if it is a text, or .\(word) if it is a field")
+        return (message, "write \"\(word)\" if it is a string, or .\(word) if it is a field")
     }
 
     /// Whether a name stands alone, or in a value position: after a comparison, an operator or a colon.
@@ -112,12 +112,12 @@ extension ProgramDiagnosis {
     ) -> (String, String) {
         let text = tokens.text(index)
         let before = index > 0 ? tokens.text(index - 1) : ""
-        if text == "[", before == "." { return ("'.[' can't stand here", "remove the '.' before the bracket") }
+        if text == "[", before == "." { return ("'.[' is not allowed here", "remove the '.' before the bracket") }
         let remedy =
             switch text {
             case _ where text.hasPrefix("&"): "write 'and'"
             case _ where text.hasPrefix("||"): "write 'or'"
-            case "'": "jq texts are in double quotes"
+            case "'": "jq strings need double quotes"
             case "!": "write '| not' after the value"
             case "===": "write =="
             case "end": "'if' needs 'else': if … then … else … end"
@@ -127,6 +127,6 @@ extension ProgramDiagnosis {
             case _ where message.contains("expecting '}'"): "a comma or a '}' may be missing before it"
             default: "an operator such as '|' or ',' may be missing before it"
             }
-        return ("'\(shown(index, tokens))' can't stand here", remedy)
+        return ("'\(shown(index, tokens))' is not allowed here", remedy)
     }
 }

@@ -38,7 +38,7 @@ struct ResultType: Sendable {
             let known = Name.allCases.map(\.rawValue).joined(separator: ", ")
             errors.report(
                 at: wrong?.position ?? node.position,
-                "'type' beside 'jq' must be a type of JSON, or a list of them; write one of \(known)")
+                "'type' next to 'jq' must be a JSON type, or a list of them; write one of \(known)")
             return nil
         }
         self.names = names

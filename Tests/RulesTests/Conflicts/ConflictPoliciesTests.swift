@@ -89,7 +89,7 @@ import Testing
             #","_attachments":{"x":{"content_type":"text/plain","digest":"md5-\#(digest)","length":9,"stub":true}}"#
         }
         var conflict = try pair(#","a":1"# + stub("A"), #","a":1"# + stub("B"))
-        let reason = "its leaves differ in 'x', and neither the revision that they come from nor dates"
+        let reason = "its leaves differ in 'x', and neither their common ancestor nor dates"
         #expect(try await resolve(conflict, "merge").hasPrefix(reason))
         conflict.equalDigests = ["md5-B": "md5-A"]
         #expect(try await resolve(conflict, "merge") == "2-c")
@@ -113,8 +113,8 @@ import Testing
     /// Only one side may have changed it.
     @Test func datesDecideDifferencesWithoutAncestor() async throws {
         func reason(_ name: String) -> String {
-            "its leaves differ in '\(name)', and neither the revision that they come from nor dates in 'updatedAt' tell "
-                + "who changed it; 'winner', 'last-update-wins' or 'jq:' decide that"
+            "its leaves differ in '\(name)', and neither their common ancestor nor dates in 'updatedAt' show which "
+                + "leaf changed it; use 'winner', 'last-update-wins' or 'jq:'"
         }
         #expect(try await resolve(pair(#","a":1"#, #","a":2"#), "merge") == reason("a"))
         #expect(try await resolve(pair(#","o":{"x":1,"n":1}"#, #","o":{"y":1,"n":2}"#), "merge") == reason("n"))
@@ -193,7 +193,7 @@ import Testing
         #expect(try await resolve(pair("", ""), "last-update-wins") == "2-c")
         #expect(
             try await resolve(pair(#","updatedAt":3"#, later), "last-update-wins")
-                == "some leaves have a text in 'updatedAt', others a number")
+                == "some leaves have a string in 'updatedAt', others a number")
     }
 
     @Test func winnerIsTheServersWinner() async throws {
@@ -210,7 +210,7 @@ import Testing
         #expect(try await resolve(task, "winner", "task=merge") == "2-b")
         #expect(try await resolve(list, "winner", "task=merge") == "2-c")
         #expect(try ConflictPolicies(["task=merge"], dateMember: "d").policy(of: list) == nil)
-        #expect(try await resolve(list, "set-aside") == "its policy is to set it aside")
+        #expect(try await resolve(list, "set-aside") == "its policy is 'set-aside'")
     }
 
     @Test func validDeletionWins() async throws {
@@ -257,7 +257,7 @@ import Testing
                 == #"{"n":3} image of 2-b"#)
         #expect(try await resolve(conflict, "jq:.[0] + {n: 3, _attachments: {}}") == #"{"n":3}"#)
         #expect(try await resolve(conflict, "jq:.[0] + {n: 3, _attachments: null}") == #"{"n":3}"#)
-        let unknown = "the program's output has an attachment that no leaf has with this name and digest"
+        let unknown = "the program's output has an attachment whose name and digest match none in the leaves"
         for attachments in [
             "{other: .[0]._attachments.image}", #"{image: {digest: "md5-z", stub: true}}"#, "[]",
             #"{image: (.[0]._attachments.image + {data: "QQ=="})}"#,
@@ -271,7 +271,7 @@ import Testing
         #expect(
             try await resolve(conflict, "jq:.[0] + {_mine: 1}")
                 == "the program's output has '_mine', and names that begin with '_' belong to the server")
-        #expect(try await resolve(conflict, #"jq:.[0] + {_id: "e"}"#) == "the program's output has another '_id'")
+        #expect(try await resolve(conflict, #"jq:.[0] + {_id: "e"}"#) == "the program's output has a different '_id'")
     }
 
     @Test func uncompilableProgramsAreErrors() {

@@ -52,7 +52,8 @@ import Testing
             let (explanations, summary) = await rules.explain(input, now: 0)
             return explanations.map(\.reason) + [summary]
         }
-        let exclusion = "does not fire: it is only for documents in conflict (--in-conflict explains it for one)"
+        let exclusion =
+            "does not fire: it applies only to documents in conflict (use --in-conflict to explain it for one)"
         #expect(
             try await explain(isInConflict: false)
                 == ["fires", exclusion, exclusion, "all rules together: mark fires; the document is written"])
@@ -69,7 +70,7 @@ import Testing
         let gone = "name: gone, when: {type: task}, then: [{delete: {}}]"
         #expect(
             try warnings([Self.lines.tasks, narrow]).contains {
-                $0.contains("before it resolves the conflicts of all its documents; move it up")
+                $0.contains("comes first and resolves the conflicts of all its documents; move it up")
             })
         #expect(try warnings([narrow, Self.lines.tasks]).isEmpty)
         // Rules with `resolve` run first, regardless of their position.
@@ -87,13 +88,13 @@ import Testing
 
     @Test(arguments: [
         ("resolve: nonsense", "there is no policy 'nonsense'; write deletes-win, merge, last-update-wins, winner"),
-        ("resolve: {}", "resolve needs 'policy' or 'jq', one of them"),
-        ("resolve: {policy: merge, jq: '.[0]'}", "resolve needs 'policy' or 'jq', one of them"),
+        ("resolve: {}", "resolve needs either 'policy' or 'jq'"),
+        ("resolve: {policy: merge, jq: '.[0]'}", "resolve needs either 'policy' or 'jq'"),
         ("resolve: {jq: '.[0'}", "does not compile"),
         ("resolve: {jq: 5}", "a jq program must be text"),
         ("resolve: {policy: merge, day: x}", "'day' is not known to this version"),
-        ("for_each: '.lines[]', resolve: merge", "'resolve' can't have 'for_each'"),
-        ("resolve: merge}, {delete: {}", "a rule with 'resolve' has no other action"),
+        ("for_each: '.lines[]', resolve: merge", "'resolve' takes effect only once per document"),
+        ("resolve: merge}, {delete: {}", "'resolve' must be the only action of its rule"),
     ])
     func invalidActionsAreRefused(action: String, message: String) {
         let found = errors("version: 1\nrules:\n- { name: a, when: {}, then: [{\(action)}] }\n")
@@ -101,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("at: '.due', ", "at no certain time"), ("on: [delete], ", "a rule with 'resolve' sees the revision that wins"),
+        ("at: '.due', ", "not at set times"), ("on: [delete], ", "'resolve' sees the winning revision"),
     ])
     func invalidRulesAreRefused(members: String, message: String) {
         let found = errors("version: 1\nrules:\n- { name: a, when: {}, \(members)then: [resolve: merge] }\n")

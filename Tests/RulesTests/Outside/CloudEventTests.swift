@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{source: {jq: .s}}", "the event's source must be a URI reference such as /orders; 'a b' is none"),
+        ("{source: {jq: .s}}", "the event's source must be a URI reference such as /orders; 'a b' is not one"),
         ("{type: {jq: .t}}", "the event's type has a control character"),
     ])
     func invalidAttributeIsADeadLetter(event: String, reason: String) async throws {

@@ -7,12 +7,12 @@ struct AggregateAction: Action {
     static let isAllowedInRelated = false
     static let phase = DecisionPhase.counting
     static let forEachError: String? =
-        "a document adds to one document with totals: 'aggregate' can't have 'for_each'; remove it"
+        "'aggregate' adds each document to a single document with totals; remove 'for_each'"
     /// The action counts the document as the other rules left it.
     static let onlyActionErrors: OnlyActionErrors? = OnlyActionErrors(
-        others: "a rule with 'aggregate' has no other action; move the others to a rule of their own",
-        time: "'aggregate' counts documents as they change, at no certain time; remove 'at' or 'every'",
-        deletions: "a rule with 'aggregate' takes back what a deleted document added, without 'on'; remove it")
+        others: "'aggregate' must be the only action of its rule; move the others to another rule",
+        time: "'aggregate' counts documents as they change, not at set times; remove 'at' or 'every'",
+        deletions: "'aggregate' already takes back what a deleted document added; remove 'on'")
 
     private static let keys = ["into", "document", "count", "sum"]
 
@@ -44,12 +44,17 @@ struct AggregateAction: Action {
         let before = errors.errors.count
         if reading.kind == .mapping {
             errors.report(
-                at: node.position, "'aggregate' follows the changes of a database: a mapping can't have it; remove it")
+                at: node.position,
+                "'aggregate' follows the changes of a database, so a mapping can't use it; remove "
+                    + "it")
         }
         let remedy = "say which document holds the totals: into: { jq: '…' }"
         let into = reading.requiredText(object, "into", remedy)
         if let node = object.node("into"), let id = node.text, id.begins(with: "_") {
-            errors.report(at: node.position, "'into' can't begin with '_': such documents are the gateway's; rename it")
+            errors.report(
+                at: node.position,
+                "'into' can't begin with '_': such documents belong to the gateway; "
+                    + "rename it")
         }
         counts = Self.members(object, "count") { Condition($0, reading) }
         sums = Self.members(object, "sum") { Self.sum($0, reading) }
@@ -60,7 +65,7 @@ struct AggregateAction: Action {
         if counts.isEmpty, sums.isEmpty {
             errors.report(
                 at: node.position,
-                "aggregate needs 'count' or 'sum'; write count: { documents: true } to count them all")
+                "aggregate needs 'count' or 'sum'; write count: { documents: true } to count all documents")
             return nil
         }
         self.into = into
@@ -83,7 +88,8 @@ struct AggregateAction: Action {
             guard !member.name.begins(with: "_") else {
                 object.errors.report(
                     at: member.position,
-                    "a total can't be named '\(member.name)': members that begin with '_' are the gateway's; rename it")
+                    "a total can't be named '\(member.name)': members that begin with '_' belong to the gateway; "
+                        + "rename it")
                 return nil
             }
             return read(member.value).map { (member.name, $0) }
@@ -108,7 +114,7 @@ struct AggregateAction: Action {
     private static func check(_ document: SourceNode, totals: [SourceNode?], _ errors: SourceErrors) {
         guard case .object(let members) = document.content, !document.isComputed else {
             errors.reportKind(
-                of: document, "'document' must be an object with the other members of the document with the totals",
+                of: document, "'document' must be an object with the other members of the totals document",
                 remedy: "write document: { type: list-counts }")
             return
         }
@@ -121,10 +127,11 @@ struct AggregateAction: Action {
             if member.name.begins(with: "_") {
                 errors.report(
                     at: member.position,
-                    "aggregate can't set '\(member.name)': members that begin with '_' are the gateway's; remove it")
+                    "aggregate can't set '\(member.name)': members that begin with '_' belong to the gateway; remove "
+                        + "it")
             } else if seen.contains(ExactString(member.name)) {
                 errors.report(
-                    at: member.position, "'\(member.name)' is a total already; remove it from 'document', or rename it")
+                    at: member.position, "'\(member.name)' is already a total; remove it from 'document', or rename it")
             }
         }
     }
@@ -165,11 +172,11 @@ extension AggregateAction {
     private func check(_ target: String, _ source: JSONText) throws(ActionError) {
         if target.begins(with: "_") {
             throw .failed(
-                "'into' can't begin with '_' ('\(target)'): such documents are the gateway's; put a prefix before it")
+                "'into' can't begin with '_' ('\(target)'): such documents belong to the gateway; add a prefix")
         }
         if target.utf8.contains(0) { throw .failed("'into' contains U+0000, which gateways refuse; remove it") }
         if source.root["_id"]?.isString(target) == true {
-            throw .failed("'into' names the changed document itself ('\(target)'); keep its totals in another one")
+            throw .failed("'into' names the changed document itself ('\(target)'); keep the totals in another document")
         }
     }
 

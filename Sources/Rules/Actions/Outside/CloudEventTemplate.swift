@@ -76,7 +76,7 @@ struct CloudEventTemplate: Sendable {
     private static func error(in text: String, of name: String) -> String? {
         if !CloudEvent.isValid(text) { return "the event's \(name) has a control character" }
         if name == "source", !URIText.isReference(text) {
-            return "the event's source must be a URI reference such as /orders; '\(DisplayText.plain(text))' is none"
+            return "the event's source must be a URI reference such as /orders; '\(DisplayText.plain(text))' is not one"
         }
         return nil
     }

@@ -119,21 +119,21 @@ struct DownloadTemplate: Sendable {
         lengthLimit = object.byteCount("max_size") ?? Self.defaultLengthLimit
         if lengthLimit > Attachment.lengthLimit, let node = object.node("max_size") {
             errors.report(
-                at: node.position, "'max_size' is at most 20MB: Sync Gateway takes no larger attachments; lower it")
+                at: node.position, "'max_size' is at most 20MB: Sync Gateway accepts no larger attachments; lower it")
         }
         types = Self.types(object)
         timeout = object.exchangeTimeout(usually: .seconds(30))
         if reading.kind == .mapping, let node = object.node("url") {
             errors.report(
-                at: node.position, "a mapping can't download: write 'file', or attach it with a rule after the import")
+                at: node.position, "a mapping can't download; use 'file', or attach it with a rule after the import")
         }
         // Related documents are decided without a downloader, so their attachments would be empty.
         if reading.locals.contains(RelatedEffect.sourceName), let node = object.node("url") {
             errors.report(
-                at: node.position, "'related' can't download: write 'file', or a rule of their own for these documents")
+                at: node.position, "'related' can't download; use 'file', or write a separate rule for these documents")
         }
         if let node = object.node("folder") {
-            errors.report(at: node.position, "'folder' is for 'file'; remove it, or write file: PATH for 'url'")
+            errors.report(at: node.position, "'folder' is for 'file' only; remove it, or replace 'url' with file: PATH")
         }
         if caFile != nil, target?.origin.hasPrefix("http://") == true, let node = object.node("ca_file") {
             errors.report(at: node.position, "'ca_file' has no meaning with http://; write https://")

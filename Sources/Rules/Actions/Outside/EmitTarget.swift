@@ -57,7 +57,7 @@ extension EmitRotation {
                 keep = Int(text).flatMap { (1...Self.mostKept).contains($0) ? $0 : nil }
             }
             if keep == nil {
-                errors.report(at: node.position, "'keep' must be the number of rotated files, from 1 on; correct it")
+                errors.report(at: node.position, "'keep' must be the number of rotated files, at least 1; correct it")
             }
         }
         if object.node("size") == nil, object.node("every") == nil {

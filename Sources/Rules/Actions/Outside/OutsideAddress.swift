@@ -21,7 +21,7 @@ struct OutsideAddress: Sendable, Equatable {
         let path = rest.dropFirst(authority.count)
         if authority.contains("@") {
             throw Invalid(
-                message: "'url' must not hold a user or a password; write user and password_file, or token_file")
+                message: "'url' must not contain a user or password; write user and password_file, or token_file")
         }
         if path.contains("#") {
             throw Invalid(message: "'url' has a fragment, which is never sent; remove '#' and what follows")
@@ -35,7 +35,7 @@ struct OutsideAddress: Sendable, Equatable {
         self.path = path.hasPrefix("/") ? String(path) : "/" + path
         if let character = URIText.firstInvalidInPath(self.path) {
             throw Invalid(
-                message: "'url' can't hold the character '\(DisplayText.plain(character))'; percent-encode it")
+                message: "'url' can't contain the character '\(DisplayText.plain(character))'; percent-encode it")
         }
     }
 
@@ -69,13 +69,13 @@ struct OutsideAddress: Sendable, Equatable {
             return "the path must begin with '/'; it is '\(DisplayText.plain(path))'"
         }
         if let character = URIText.firstInvalidInPath(path) {
-            return "the path can't hold the character '\(DisplayText.plain(character))'; "
-                + "encode what comes from the document with @uri"
+            return "the path can't contain the character '\(DisplayText.plain(character))'; "
+                + "encode values from the document with @uri"
         }
         let segments = path.prefix { $0 != "?" }.lowercased().split(separator: "/")
         let leadsUp = segments.contains { segment in
             [".", "..", "%2e", "%2e%2e", ".%2e", "%2e."].contains(String(segment))
         }
-        return leadsUp ? "the path can't have the segments '.' and '..', which lead to other paths" : nil
+        return leadsUp ? "the path can't contain the segments '.' and '..', which lead to other paths" : nil
     }
 }

@@ -26,8 +26,8 @@ struct OutsideTarget: Sendable {
         if node.isComputed {
             object.errors.report(
                 at: node.position,
-                "'url' can't be computed: a document must not choose \(recipient); write scheme, host and port, and "
-                    + "compute what follows with path: { jq: … }")
+                "'url' can't be computed: a document must not choose \(recipient); write out the scheme, host and "
+                    + "port, and compute the rest with path: { jq: … }")
             return nil
         }
         guard let text = object.optionalText("url") else { return nil }

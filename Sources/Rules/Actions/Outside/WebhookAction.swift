@@ -29,7 +29,7 @@ struct WebhookAction: Action {
         guard let object = SourceObject(node, "webhook", known: Self.keys, errors: errors) else { return nil }
         let before = errors.errors.count
         if reading.kind == .mapping {
-            errors.report(at: node.position, "a mapping sends no webhooks; write this rule into a file for 'run'")
+            errors.report(at: node.position, "a mapping can't send webhooks; move this rule to a file for 'run'")
         }
         let isNamed = object.required("url", "say where to send it: url: https://example.org/hook") != nil
         let target = isNamed ? OutsideTarget(object, reading, recipient: "the receiver") : nil

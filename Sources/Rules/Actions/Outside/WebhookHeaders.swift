@@ -30,7 +30,7 @@ struct WebhookHeaders: Sendable {
         let errors = reading.errors
         guard case .object(let members) = node.content, !node.isComputed else {
             errors.reportKind(
-                of: node, "'headers' must be an object", remedy: "write one header a line: X-Shop: berlin")
+                of: node, "'headers' must be an object", remedy: "write one header per line: X-Shop: berlin")
             return
         }
         let object = SourceObject(node, "'headers'", known: members.map(\.name), errors: errors)
@@ -41,17 +41,17 @@ struct WebhookHeaders: Sendable {
                 errors.report(at: member.position, error)
             } else if !seen.insert(name).inserted {
                 errors.report(
-                    at: member.position, "the header '\(DisplayText.plain(member.name))' is there twice; remove one")
+                    at: member.position, "the header '\(DisplayText.plain(member.name))' appears twice; remove one")
             } else if let path = Self.file(member.value) {
                 files.append(WebhookAccess.HeaderFile(name: member.name, path: path))
             } else if name == "authorization" {
                 errors.report(
                     at: member.position,
-                    "a rule file must not hold credentials; write token_file, or user and password_file, or "
+                    "a rule file must not contain credentials; write token_file, or user and password_file, or "
                         + "Authorization: { file: PATH }")
             } else if let value = object.flatMap({ reading.text($0, member.name) }) {
                 if let text = value.literal, !Self.isValid(text) {
-                    errors.report(at: member.value.position, "a header can't hold line breaks or control characters")
+                    errors.report(at: member.value.position, "a header can't contain line breaks or control characters")
                 }
                 texts.append((member.name, value))
             }
@@ -102,7 +102,7 @@ struct WebhookHeaders: Sendable {
             rest = rest.dropFirst(own.count)
             guard let value = try template.text(own, of: "the header '\(name)'") else { continue }
             guard Self.isValid(value) else {
-                throw .failed("the header '\(name)' would hold line breaks or control characters")
+                throw .failed("the header '\(name)' would contain line breaks or control characters")
             }
             values.append((name, value))
         }

@@ -51,7 +51,7 @@ struct RelatedAction: Action {
         }
         object.errors.report(
             at: node.position,
-            "'limit' must be a number of documents from 1 to \(highestLimit); write one, or leave it out: "
+            "'limit' must be a number of documents from 1 to \(highestLimit); write one, or omit it for the default, "
                 + "\(defaultLimit)")
         return defaultLimit
     }
@@ -59,7 +59,7 @@ struct RelatedAction: Action {
     private static func rule(_ node: SourceNode, then: SourceNode, _ reading: RuleReading) -> Rule? {
         guard case .list(let elements) = then.content else {
             reading.errors.reportKind(
-                of: then, "'then' must be a list of actions on the documents that are found",
+                of: then, "'then' must be a list of actions on the related documents",
                 remedy: "begin each with '- '")
             return nil
         }
@@ -72,7 +72,7 @@ struct RelatedAction: Action {
         where ActionRegistry.action(named: member.name)?.isAllowedInRelated == false {
             reading.errors.report(
                 at: member.position,
-                "'\(member.name)' can't stand in the 'then' of related; make a rule for the documents that are found")
+                "'\(member.name)' is not allowed in the 'then' of related; write a rule for the related documents")
             return nil
         }
         return reading.with(locals: [RelatedEffect.sourceName]) { Rule(relatedTo: node, then: then, reading) }

@@ -86,13 +86,17 @@ struct SelectorTemplate: Sendable {
         let result = RelatedSelector(
             selector: selector, json: filled.json, namesDesignDocuments: example.namesDesignDocuments)
         guard !selector.matchesEverything else {
-            throw .failed("related: with its values filled in, the selector matches every document: \(result.excerpt)")
+            throw .failed(
+                "related: once its values are filled in, the selector matches every document: "
+                    + "\(result.excerpt)")
         }
         return result
     }
 
     private static func refusal(_ errors: SourceErrors) -> ActionError {
-        .failed("related: the selector with its values filled in is not valid: \(errors.errors.first?.message ?? "")")
+        .failed(
+            "related: the selector is not valid once its values are filled in: "
+                + "\(errors.errors.first?.message ?? "")")
     }
 }
 
@@ -172,7 +176,8 @@ extension SourceNode.SelectorPlace {
         case .selector, .selectors:
             "only the values of a selector can be computed; write its fields: list: { jq: ._id }"
         case .fixed(let name):
-            "what \(name) takes can't be computed; write it out, or compare with a computed value: { $eq: { jq: … } }"
+            "the argument of \(name) can't be computed; write it out, or compare with a computed value: { $eq: { jq: "
+                + "… } }"
         }
     }
 

@@ -168,8 +168,8 @@ struct LinkLoops {
             }
         return rule.warning(
             at: links[last].position, .ruleLoop,
-            "\(what), each time with another '\(DisplayText.plain(name))', without end, a rule loop; exclude the "
-                + "documents that were changed from one of the selectors")
+            "\(what), each time with another '\(DisplayText.plain(name))', in an endless rule loop; make one of the "
+                + "selectors exclude changed documents")
     }
 
     private static func list(_ names: [String]) -> String {

@@ -58,7 +58,7 @@ extension Condition {
     /// Why no value satisfies the condition, and what to do.
     fileprivate func impossibility(order: ValueOrder) -> String? {
         switch self {
-        case .isIn(let literals) where literals.isEmpty: return "nothing is in an empty list; write the values"
+        case .isIn(let literals) where literals.isEmpty: return "an empty list matches nothing; write the values"
         case .all(let literals) where literals.isEmpty: return "with an empty list it is always false; write the values"
         case .modulus(let modulus) where modulus.divisor == 0:
             return "dividing by 0 makes the document a dead letter; write another divisor"
@@ -88,7 +88,7 @@ extension Contradiction.Demand {
         switch String(decoding: path.steps[0].name, as: UTF8.self) {
         case "_id", "_rev": (kinds, text) = (.string, "text; put the value in quotes")
         case "_deleted": (kinds, text) = (.boolean, "true or false")
-        case "_attachments": (kinds, text) = (.object, "an object; ask for its members: _attachments.NAME")
+        case "_attachments": (kinds, text) = (.object, "an object; test its members: _attachments.NAME")
         default: return nil
         }
         guard kinds.isDisjoint(with: KindSet(of: condition, order: order)) else { return nil }
@@ -108,10 +108,10 @@ extension Contradiction.Demand {
         if case .compare(.equal, let literal) = condition,
             other.condition.answer(forAllEqualTo: literal.value, order: order) == false
         {
-            return "the value that one asks for does not satisfy the other; \(Self.remedy)"
+            return "one condition requires a value that does not satisfy the other; \(Self.remedy)"
         }
         if KindSet(of: condition, order: order).isDisjoint(with: KindSet(of: other.condition, order: order)) {
-            return "no value is of both types; \(Self.remedy)"
+            return "no value has both types; \(Self.remedy)"
         }
         return conflictOfValues(other)
     }
@@ -123,12 +123,12 @@ extension Contradiction.Demand {
             let relation = order.compare(least.value, most)
             let isEmpty = relation == .greater || relation == .equal && !(lower.isInclusive && upper.isInclusive)
             return isEmpty ? "no value lies between them; swap the limits, or combine them with $or" : nil
-        case (.size(let size), .size(let otherSize)): return size == otherSize ? nil : "a list has one size"
+        case (.size(let size), .size(let otherSize)): return size == otherSize ? nil : "a list has only one size"
         case (.size(0), .all), (.size(0), .anyElement), (.size(0), .allElements):
             return "an empty list has no elements; \(Self.remedy)"
         case (.beginsWith(let prefix), .beginsWith(let otherPrefix)):
             let isCompatible = prefix.starts(with: otherPrefix) || otherPrefix.starts(with: prefix)
-            return isCompatible ? nil : "no text begins with both; \(Self.remedy)"
+            return isCompatible ? nil : "no string begins with both; \(Self.remedy)"
         case (.isIn(let literals), .isNotIn(let others)):
             let areExcluded = literals.allSatisfy { literal in others.contains { order.areEqual(literal.value, $0) } }
             return areExcluded ? "each value of one list is in the other; \(Self.remedy)" : nil
@@ -151,17 +151,18 @@ extension Contradiction.Demand {
         if case .compare(.equal, let literal) = condition, literal.value.kind == .object || literal.value.kind == .array
         {
             switch FieldPath.look(along: below, in: literal.value) {
-            case .bad: return "the value that one asks for has no '\(other.path.spelling)'; \(Self.remedy)"
+            case .bad: return "one condition requires a value that has no '\(other.path.spelling)'; \(Self.remedy)"
             case .missing where !other.condition.isAbsence:
-                return "the value that one asks for has no '\(other.path.spelling)'; \(Self.remedy)"
+                return "one condition requires a value that has no '\(other.path.spelling)'; \(Self.remedy)"
             case .missing: return nil
             case .found(let value):
                 let isRefused = other.condition.answer(forAllEqualTo: value, order: .collation) == false
-                return isRefused ? "the value that one asks for does not satisfy the other; \(Self.remedy)" : nil
+                return isRefused
+                    ? "one condition requires a value that does not satisfy the other; \(Self.remedy)" : nil
             }
         }
         let kinds = KindSet(of: condition, order: order).intersection(.containers)
-        if kinds.isEmpty { return "one asks for a value without members; \(Self.remedy)" }
+        if kinds.isEmpty { return "one condition requires a value without members; \(Self.remedy)" }
         guard kinds == .array else { return nil }
         guard let position = below[0].position, position >= 0 else {
             return "a list has positions, counted from 0, and no members; \(Self.remedy)"
