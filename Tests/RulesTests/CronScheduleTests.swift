@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("0 0 30 2 *", "never comes"), ("0 0 31 4,6,9,11 *", "never comes"), ("0 3 * *", "this one has 4"),
+        ("0 0 30 2 *", "never runs"), ("0 0 31 4,6,9,11 *", "never runs"), ("0 3 * *", "this one has 4"),
         ("0 0 3 * * *", "this one has 6"), ("", "this one has 0"),
         ("60 * * * *", "'60' is not a valid minute; write 0 to 59"),
         ("* 24 * * *", "'24' is no hour"), ("* * 0 * *", "'0' is no day of the month"),
