@@ -95,14 +95,15 @@ import Testing
         ("0 0 30 2 *", "never runs"), ("0 0 31 4,6,9,11 *", "never runs"), ("0 3 * *", "this one has 4"),
         ("0 0 3 * * *", "this one has 6"), ("", "this one has 0"),
         ("60 * * * *", "'60' is not a valid minute; write 0 to 59"),
-        ("* 24 * * *", "'24' is no hour"), ("* * 0 * *", "'0' is no day of the month"),
-        ("* * * 13 *", "'13' is no month"),
-        ("* * * * 8", "'8' is no day of the week"), ("* * * * mo", "or the first three letters of its name"),
+        ("* 24 * * *", "'24' is not a valid hour"), ("* * 0 * *", "'0' is not a valid day of the month"),
+        ("* * * 13 *", "'13' is not a valid month"),
+        ("* * * * 8", "'8' is not a valid day of the week"), ("* * * * mo", "or the first three letters of its name"),
         ("*/0 * * * *", "the step in '*/0' must be a number of at least 1"), ("5/10 * * * *", "write 5-59/10"),
-        ("30-10 * * * *", "runs backwards"), ("1,,2 * * * *", "'' is no minute"), ("L * * * *", "'L' is no minute"),
-        ("-1 * * * *", "is no minute"), ("1.5 * * * *", "is no minute"),
-        ("99999999999999999999 * * * *", "is no minute"),
-        ("@reboot", "'@reboot' is not known; write one of @annually, @daily"), ("٣ * * * *", "is no minute"),
+        ("30-10 * * * *", "runs backwards"), ("1,,2 * * * *", "'' is not a valid minute"),
+        ("L * * * *", "'L' is not a valid minute"),
+        ("-1 * * * *", "is not a valid minute"), ("1.5 * * * *", "is not a valid minute"),
+        ("99999999999999999999 * * * *", "is not a valid minute"),
+        ("@reboot", "'@reboot' is not known; write one of @annually, @daily"), ("٣ * * * *", "is not a valid minute"),
     ])
     func invalidLineIsAnError(line: String, message: String) throws {
         let error = #expect(throws: CronError.self) { try CronSchedule(line) }

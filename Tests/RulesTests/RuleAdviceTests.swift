@@ -156,7 +156,10 @@ import Testing
         "blob", "name",
     ])
     func computedPictureMayFollowTheDocument(key: String) throws {
-        #expect(try warnings(["name: a, when: {type: donor}, then: [{attach: {\(key): card, folder: /tmp, file: {jq: .group}}}]"]) == [])
+        #expect(
+            try warnings([
+                "name: a, when: {type: donor}, then: [{attach: {\(key): card, folder: /tmp, file: {jq: .group}}}]"
+            ]) == [])
     }
 
     @Test(arguments: [
