@@ -200,7 +200,7 @@ extension Ledger {
         do {
             // SQLite crashes if a closed file is read.
             return try isOpen.withLock { isOpen in
-                guard isOpen else { throw StateError.unreadable(path: path, reason: "the run has closed it") }
+                guard isOpen else { throw StateError.unreadable(path: path, reason: "this run has already closed it") }
                 return try store.read(body)
             }
         } catch let error as StateError {

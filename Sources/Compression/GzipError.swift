@@ -14,9 +14,9 @@ package enum GzipError: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .noHeader: "not gzip"
-        case .cutHeader, .cut: "the gzip text is cut short"
-        case .corrupt: "the gzip text is damaged"
-        case .tooLong: "the decompressed text is too long"
+        case .cutHeader, .cut: "the gzip data is cut short"
+        case .corrupt: "the gzip data is damaged"
+        case .tooLong: "the decompressed data is too long"
         }
     }
 }

@@ -21,7 +21,7 @@ package struct GzipReader: ~Copyable {
         stream.initialize(to: z_stream())
         let code = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         // Like any allocation, it fails only if memory runs out.
-        precondition(code == Z_OK, "zlib has no memory")
+        precondition(code == Z_OK, "zlib is out of memory")
     }
 
     deinit {

@@ -18,7 +18,7 @@ package struct GzipWriter: ~Copyable {
             stream, min(max(level, 1), 9), Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
         // Like any allocation, it fails only if memory runs out.
-        precondition(code == Z_OK, "zlib has no memory")
+        precondition(code == Z_OK, "zlib is out of memory")
     }
 
     deinit {

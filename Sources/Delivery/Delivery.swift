@@ -56,7 +56,8 @@ package struct Delivery: Sendable {
                 set: ruleSet, downloads: try Downloads(ruleSet, ledger, settings, logger),
                 stored: StoredAttachments(
                     AttachmentDigests(
-                        gateway, contact, logger, unreadable: "an attachment can't be compared, and is written again")),
+                        gateway, contact, logger, unreadable: "an attachment can't be compared, so it is written again")
+                ),
                 database: try ledger.databaseIdentity() ?? "\(gateway.url)"),
             targets: TargetContext(
                 gateway: gateway, siblings: try Self.siblings(of: gateway, ruleSet), pace: WritePace(),

@@ -27,8 +27,8 @@ extension PostgresWorkLog {
         throw .refused(Self.membershipIsOver)
     }
 
-    /// The reason when a membership was over, and no new one may begin.
-    package static let membershipIsOver = "the membership was over: this member was silent for too long"
+    /// The reason if a membership has ended and no new one may begin.
+    package static let membershipIsOver = "the membership ended: this member was silent for too long"
 
     package func claim(_ partitions: [Int], atMost limit: Int) async throws(WorkLogError) -> [Claim] {
         var seen = Set<Int>()

@@ -95,7 +95,7 @@ extension PostgresWorkLog {
         }
     }
 
-    // MARK: Who is in the way
+    // MARK: Conflicting members
 
     /// Until the transaction ends, no member begins to lead directly or joins.
     private static func lockFeed(_ connection: PostgresConnection) throws(PostgresError) {

@@ -94,7 +94,7 @@ package final class PostgresWorkLog: WorkLog {
 
     // MARK: Fencing other writes
 
-    /// The number of this membership. It changes after the membership was over. Nil before the first renewal.
+    /// The number of this membership. It changes after a membership ends. Nil before the first renewal.
     package var membership: Int64? { currentMembership.withLock { $0 } }
 
     /// Prevents other members from taking over a member's leases until the transaction ends.

@@ -171,7 +171,7 @@ extension GatewayError {
         guard mayBeOfProxy, let variable = HTTPProxies.environment.variable(for: url.base) else { return self }
         var error = self
         error.message +=
-            "; the request went through the proxy of the environment variable \(variable): to reach the "
+            "; the request went through the proxy set in the environment variable \(variable): to reach the "
             + "gateway directly, add its host to no_proxy"
         return error
     }

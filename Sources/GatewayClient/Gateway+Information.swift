@@ -43,8 +43,8 @@ extension Gateway {
                 guard error.code == .notFound || error.code == .unauthorized else { throw error }
                 throw GatewayError(
                     .notOffered,
-                    "\(url): the database is missing, or this user may not see it; a database of Sync Gateway needs a "
-                        + "configuration, so create it with PUT on the admin port")
+                    "\(url): the database is missing, or this user may not see it; a Sync Gateway database needs a "
+                        + "configuration: create it with PUT on the admin port")
             }
         }
         do throws(GatewayError) {

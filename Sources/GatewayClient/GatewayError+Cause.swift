@@ -134,7 +134,7 @@ extension GatewayError.Cause {
     func remedy(for url: GatewayURL, _ authorization: Authorization = .credentials(nil)) -> String? {
         switch (name, authorization) {
         case (.loginRequired, .credentials(.bearer)), (.wrongCredentials, .credentials(.bearer)):
-            "check the token: is it one for this gateway, and has it expired?"
+            "check the token: is it for this gateway, and has it expired?"
         case (.unknownDatabaseOrLogin, .credentials(nil)):
             "a user name and password are needed, or there is no database '\(url.keyspace.database)'"
         case (.unknownDatabaseOrLogin, .credentials(.bearer)):
@@ -157,18 +157,18 @@ extension GatewayError.Cause {
         case .databaseMissing: "check the address: is there a database '\(url.keyspace.database)'?"
         case .collectionMissing: "check the address: is there a collection '\(url.keyspace)'?"
         case .databaseOffline: "wait until the database is online again"
-        case .badDatabaseName: "name the database alone"
-        case .unknownPath, .methodNotAllowed: "the gateway may be of another version, or a proxy may block this request"
+        case .badDatabaseName: "name only the database"
+        case .unknownPath, .methodNotAllowed: "the gateway may run another version, or a proxy may block this request"
         case .documentExists, .documentConflict, .localDocumentConflict: "read it again and send its current revision"
         case .attachmentConflict: "send the document's current revision"
         case .missingStub: "send the attachment itself, or leave it out"
         case .documentTooLarge, .attachmentTooLarge:
             "keep it below the gateway's limit: 20 MiB on Sync Gateway, max_document_size on CouchDB"
         case .requestTooLarge:
-            "send less at a time, or raise the limit: max_http_request_size on CouchDB, or that of a proxy"
+            "send less at a time, or raise the limit: max_http_request_size on CouchDB, or the proxy's limit"
         case .badSequence: "the sequence belongs to another gateway: start from the beginning"
         case .proxyLoginRequired: "put the user name and password into the proxy's URL"
-        case .tooManyFeeds: "raise the gateway's limit of concurrent replications"
+        case .tooManyFeeds: "raise the gateway's limit on concurrent replications"
         default: nil
         }
     }

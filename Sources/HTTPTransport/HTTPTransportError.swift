@@ -5,7 +5,7 @@
 package struct HTTPTransportError: Error, Sendable {
     /// The only part that `==` compares.
     package let code: Code
-    /// One line for people: libcurl's error message if it gave one.
+    /// One line for the user: libcurl's error message if it gave one.
     package let message: String
     /// The host in the request's URL; nil if the URL could not be parsed.
     package let host: String?

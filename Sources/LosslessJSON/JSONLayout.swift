@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// The value laid out for people: one member or element per line, a short array of scalars on one line.
+    /// The value in a readable layout: one member or element per line, a short array of scalars on one line.
     ///
     /// Strings and numbers keep their spelling. Control characters (including U+0080 to U+009F) and characters that
     /// change the direction of text become `\uXXXX`, so that no document can control the terminal. Does not recurse.

@@ -58,7 +58,7 @@ private struct OperationReading {
     /// Readers differ in which of two duplicate members they take, so duplicates are refused.
     private func member(_ name: String) throws(JSONPatchError) -> JSONValue? {
         let found = json.members.filter { $0.name.isString(name) }
-        guard found.count < 2 else { throw malformed("it has '\(name)' twice; leave one of them out") }
+        guard found.count < 2 else { throw malformed("it has '\(name)' twice; remove one of them") }
         return found.first?.value
     }
 

@@ -42,7 +42,7 @@ extension JSONPatchError.Reason: CustomStringConvertible {
         case .edit(.noSuchPlace(let pointer)) where pointer.tokens.isEmpty: "the whole document can't be removed"
         case .edit(.invalidValue(let error)): "the result would be refused: \(error)"
         case .edit(let error): error.description
-        case .moveIntoItself(let pointer): "the value at '\(pointer)' can't be moved to a place within itself"
+        case .moveIntoItself(let pointer): "the value at '\(pointer)' can't be moved into itself"
         }
     }
 }

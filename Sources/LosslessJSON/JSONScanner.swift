@@ -13,7 +13,7 @@ extension JSONTape {
     public mutating func scanValue(
         in text: Span<UInt8>, from start: Int = 0, limits: JSONLimits = .documents
     ) throws(JSONError) -> Int {
-        precondition(start >= 0, "there is nothing before the text")
+        precondition(start >= 0, "the start must not be negative")
         let base = nodes.count
         // A value has at most as many nodes as bytes, so offsets and indices stay within the tape's 32 bits.
         let length = min(limits.length, Int(UInt32.max) - 1, Int(UInt32.max) - 1 - base)

@@ -11,7 +11,7 @@ public enum JSONEditError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .duplicateMember(let name): "two members are named '\(name)', so it is not clear which one to edit"
-        case .noSuchPlace(let pointer): "the document has no place '\(pointer)'"
+        case .noSuchPlace(let pointer): "the path '\(pointer)' does not exist in the document"
         case .invalidValue(let error): "the new value is not JSON: \(error)"
         }
     }

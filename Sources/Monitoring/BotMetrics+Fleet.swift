@@ -45,7 +45,7 @@ extension MetricFamily {
     fileprivate static let fleetMembers = MetricFamily(
         "changebot_fleet_members", .gauge, "Members of the fleet, including those on standby.")
     fileprivate static let fleetLeads = MetricFamily(
-        "changebot_fleet_leader", .gauge, "1 if this member runs alone, or reads the feed for all.")
+        "changebot_fleet_leader", .gauge, "1 if this member runs alone, or reads the feed for the fleet.")
     fileprivate static let fleetStandby = MetricFamily(
         "changebot_fleet_standby", .gauge, "1 if this member is on standby.")
     fileprivate static let fleetDrained = MetricFamily(
@@ -61,7 +61,7 @@ extension MetricFamily {
     fileprivate static let fleetParked = MetricFamily(
         "changebot_fleet_parked_changes", .gauge, "Changes that wait for another attempt outside the log.")
     fileprivate static let fleetDead = MetricFamily(
-        "changebot_fleet_dead_changes", .gauge, "Changes that ended each process that tried them.")
+        "changebot_fleet_dead_changes", .gauge, "Changes that crashed every process that tried them.")
     fileprivate static let fleetTakeovers = MetricFamily(
         "changebot_fleet_takeovers_total", .counter, "Leases taken over from a member that had not released them.")
     fileprivate static let fleetLeaseLosses = MetricFamily(

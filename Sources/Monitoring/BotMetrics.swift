@@ -162,7 +162,7 @@ final class BotMetrics: Sendable {
 /// The gauges of a bot.
 extension MetricFamily {
     static let rulesInfo = MetricFamily(
-        "changebot_rules_info", .gauge, "The hash of the rules: 1 if they are in force.")
+        "changebot_rules_info", .gauge, "1 for the hash of the rules in force.")
     static let ready = MetricFamily("changebot_ready", .gauge, "1 if the bot is ready, as in /readyz.")
     static let connected = MetricFamily("changebot_connected", .gauge, "1 if the gateway answers.")
     static let lastContact = MetricFamily(
@@ -180,12 +180,12 @@ extension MetricFamily {
     static let writeRateLimit = MetricFamily(
         "changebot_write_rate_limit", .gauge, "Documents per second, learned from refusals. +Inf: no limit.")
     static let receiversDown = MetricFamily(
-        "changebot_receivers_down", .gauge, "Receivers of webhooks, and servers of downloads, that are down.")
+        "changebot_receivers_down", .gauge, "Webhook receivers and download servers that are down.")
     static let receiverDownSeconds = MetricFamily(
         "changebot_receiver_down_seconds", .gauge,
-        "How long a webhook receiver, or a server of downloads, has been down; 0 once it is back.")
+        "How long a webhook receiver or download server has been down; 0 once it is up again.")
     static let waitingTimers = MetricFamily(
-        "changebot_timers_waiting", .gauge, "Rules that wait for the time of a document.")
+        "changebot_timers_waiting", .gauge, "Timers that have not fired.")
     static let openDeadLetters = MetricFamily(
         "changebot_dead_letters_open", .gauge, "Dead letters in the state, by rule.")
 }

@@ -33,7 +33,7 @@ struct EncodedValues {
                 text.baseAddress.map { memchr($0, 0, text.count) != nil } ?? false
             }
             guard !hasZero else {
-                throw .refused(reason: "a text contains U+0000, which PostgreSQL can't store")
+                throw .refused(reason: "a string contains U+0000, which PostgreSQL can't store")
             }
         }
     }

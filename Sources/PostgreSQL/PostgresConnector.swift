@@ -73,7 +73,7 @@ struct PostgresConnector {
             let ready = try SocketWait.wait(
                 for: events, on: library.PQsocket(handle), until: deadline, limit: settings.limit)
             guard ready != 0 else {
-                throw .unavailable(reason: "\(host): no answer within the time for connecting")
+                throw .unavailable(reason: "\(host): no answer within the connect timeout")
             }
             state = library.PQconnectPoll(handle)
         }

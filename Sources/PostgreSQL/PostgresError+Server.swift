@@ -31,8 +31,8 @@ extension PostgresError {
         "28000": "check the user, and what pg_hba.conf allows",
         "28P01": "check the user and CHANGEBOT_ENGINE_PASSWORD, CHANGEBOT_ENGINE_PASSWORD_FILE or the .pgpass file",
         "3D000": "create it with: createdb",
-        "42501": "grant it to the user",
-        "53100": "make room on the server's disk",
+        "42501": "grant the privilege to the user",
+        "53100": "free some space on the server's disk",
         "53300": "raise max_connections, or use fewer connections",
         "25006": "this server is a standby or read-only",
     ]
@@ -54,9 +54,9 @@ extension PostgresError {
             self = .refused(
                 reason: "\(reason); set CHANGEBOT_ENGINE_PASSWORD, CHANGEBOT_ENGINE_PASSWORD_FILE or a .pgpass file")
         } else if text.contains("does not support SSL") {
-            self = .refused(reason: "\(reason); only in a trusted network, add sslmode=disable to the address")
+            self = .refused(reason: "\(reason); on a trusted network only, add sslmode=disable to the address")
         } else if text.contains("certificate") || text.contains("private key") {
-            self = .refused(reason: "\(reason); sslrootcert in the address names the file of the authority")
+            self = .refused(reason: "\(reason); set sslrootcert in the address to the authority's certificate file")
         } else if text.contains("read-only") || text.contains("hot standby") {
             self = .unavailable(reason: reason, sqlState: "25006")
         } else {

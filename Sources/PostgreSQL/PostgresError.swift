@@ -65,7 +65,7 @@ extension PostgresError: CustomStringConvertible {
         case .unavailable: "PostgreSQL is unavailable: \(reason)\(state)"
         case .unknownCommit: "PostgreSQL did not say whether it committed a transaction: \(reason)\(state)"
         case .conflict: "PostgreSQL rolled a transaction back: \(reason)\(state)"
-        case .full: "PostgreSQL has no room: \(reason)\(state)"
+        case .full: "PostgreSQL is out of resources: \(reason)\(state)"
         case .refused: "PostgreSQL refused: \(reason)\(state)"
         case .libraryMissing: "libpq.so.5 can't be loaded (\(reason)): install it with: apt-get install libpq5"
         case .badAnswer: "PostgreSQL's answer can't be used: \(reason)"

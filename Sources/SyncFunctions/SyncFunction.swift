@@ -102,7 +102,7 @@ package final class SyncFunction: Sendable {
             }
             var frame: Frame
             do throws(Failure) { frame = try answer(of: channel, within: SyncFunction.startingTime) } catch {
-                throw Failure.notStarted(error == .timedOut ? "it does not answer" : "it ends at once")
+                throw Failure.notStarted(error == .timedOut ? "it does not answer" : "it exits immediately")
             }
             guard FunctionFrame(rawValue: frame.kind) == .ready else {
                 let line = frame.takeInteger() ?? 0
@@ -134,7 +134,7 @@ package final class SyncFunction: Sendable {
             do { try start() } catch {
                 throw error as? Failure ?? .notStarted("\(error)")
             }
-            guard let channel else { throw .notStarted("it ends at once") }
+            guard let channel else { throw .notStarted("it exits immediately") }
             return channel
         }
 

@@ -65,12 +65,12 @@ struct TodoCheck {
     private mutating func checkImage() {
         guard let image = document["image"], image.kind != .null else { return }
         guard image.kind == .object, image["@type"]?.isString("blob") == true else {
-            return report(["image"], "must be a blob of Couchbase Lite, {\"@type\":\"blob\",…}")
+            return report(["image"], "must be a Couchbase Lite blob, {\"@type\":\"blob\",…}")
         }
         // "sha1-" and 20 bytes in base64.
         let digest = image["digest"]?.string ?? ""
         if !digest.hasPrefix("sha1-") || digest.utf8.count != 33 || !digest.hasSuffix("=") {
-            report(["image", "digest"], "must be sha1- and the SHA-1 of the picture in base64")
+            report(["image", "digest"], "must be sha1- followed by the picture's SHA-1 in base64")
         }
         if let length = image["length"], length.integer == nil {
             report(["image", "length"], "must be a number of bytes")
@@ -86,7 +86,7 @@ struct TodoCheck {
             return report(["image"], "has no attachment 'blob_/image'")
         }
         if let other = attachment["digest"]?.string, other.hasPrefix("sha1-"), other != digest {
-            report(["image", "digest"], "must be that of the attachment 'blob_/image', \(other)")
+            report(["image", "digest"], "must be the digest of the attachment 'blob_/image', \(other)")
         }
     }
 

@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [
         ("0", 65, "stopped", "more than --max-errors 0 allows"),
         ("30%", 65, "imported", "2 of 4 documents (50%) were rejected, more than --max-errors 30% allows"),
-        ("50%", 1, "imported", "2 documents were rejected; --reject FILE keeps them"),
+        ("50%", 1, "imported", "2 documents were rejected; use --reject FILE to keep them"),
     ])
     func countsAreLoggedForAnyEnd(limit: String, code: Int32, end: String, words: String) async throws {
         try await withTestBed { bed in
@@ -128,7 +128,7 @@ import Testing
                     "--reject"
                 ),
                 (["import", file] + common, #"lines with "action":"refuse""#, "--reject"),
-                (["import", file, "--gateway", bed.url], "--reject FILE keeps it,", "keeps them"),
+                (["import", file, "--gateway", bed.url], "--reject FILE to keep it for correction", "keep them"),
                 (fix, "; the log names each", "--quiet"),
                 (fix + ["--quiet"], "; without --quiet the log names each", "#"),
             ] as [([String], String, String)] {

@@ -25,7 +25,7 @@ import Testing
         // As before the first release.
         (
             "UPDATE identity SET name = 'schema' WHERE name = 'version'",
-            "its tables have no version: a changebot from before the first release made it, or another program; use "
+            "its tables have no version: it was created before changebot's first release, or by another program; use "
         ),
     ]
 

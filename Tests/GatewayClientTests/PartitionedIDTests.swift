@@ -72,7 +72,7 @@ import Testing
             Issue.record("\(lookups)")
             return
         }
-        #expect(reason.contains("names no partition"))
+        #expect(reason.contains("has no partition"))
         let differences = try await scripted.gateway.revisionDifferences([
             (id: "b", revisions: [RevisionID("1-b")]), (id: "a:1", revisions: [RevisionID("1-a")]),
         ])

@@ -35,7 +35,7 @@ import Testing
             #"[{"op":"remove","path":"a"}]"#,
             "operation 1: 'a' is not a JSON Pointer: it must be empty or begin with '/'"
         ),
-        (#"[{"op":"remove","path":"/a","path":""}]"#, "operation 1: it has 'path' twice; leave one of them out"),
+        (#"[{"op":"remove","path":"/a","path":""}]"#, "operation 1: it has 'path' twice; remove one of them"),
         ("{}", "a JSON Patch is a list of operations: write them between [ and ]"),
     ])
     func errorNamesTheRemedy(patch: String, description: String) throws {
@@ -48,13 +48,13 @@ import Testing
             JSONPatchError.Reason.testFailed(JSONPointer(tokens: ["a/b"])),
             "the document does not have the tested value at '/a~1b'"
         ),
-        (.edit(.noSuchPlace(JSONPointer(tokens: ["a"]))), "the document has no place '/a'"),
+        (.edit(.noSuchPlace(JSONPointer(tokens: ["a"]))), "the path '/a' does not exist in the document"),
         (.edit(.noSuchPlace(JSONPointer(tokens: []))), "the whole document can't be removed"),
         (
             .edit(.invalidValue(JSONError(.tooDeep(limit: 9), at: 1))),
             "the result would be refused: nested deeper than 9 levels"
         ),
-        (.moveIntoItself(JSONPointer(tokens: ["a"])), "the value at '/a' can't be moved to a place within itself"),
+        (.moveIntoItself(JSONPointer(tokens: ["a"])), "the value at '/a' can't be moved into itself"),
     ])
     func errorNamesTheReason(reason: JSONPatchError.Reason, description: String) {
         #expect(JSONPatchError(reason, at: 7).description == "operation 8: " + description)

@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[{ op: remove, path: /none }]", "the document has no place '/none'"),
-        ("[{ op: replace, path: /x/0, value: 1 }]", "the document has no place '/x/0'"),
+        ("[{ op: remove, path: /none }]", "the path '/none' does not exist in the document"),
+        ("[{ op: replace, path: /x/0, value: 1 }]", "the path '/x/0' does not exist in the document"),
     ])
     func otherPatchErrorsDeadLetterTheDocument(patch: String, reason: String) throws {
         let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: [patch: \(patch)]").decide(#"{"x":1}"#)

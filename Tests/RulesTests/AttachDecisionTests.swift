@@ -60,7 +60,7 @@ import Testing
     @Test(arguments: [#"{"x":1,"_attachments":null}"#, #"{"x":1,"_attachments":"none"}"#])
     func attachmentsMemberMustBeAnObject(document: String) throws {
         let error = try set(Self.attach).decide(document).error
-        #expect(error?.description == "rule 'a': the document has no place '/_attachments/note'")
+        #expect(error?.description == "rule 'a': the path '/_attachments/note' does not exist in the document")
     }
 
     @Test func duplicateAttachmentNamesAreAnError() throws {

@@ -132,7 +132,7 @@ import Testing
     @Test(arguments: [
         ("{list: {jq: '.ids[]'}}", "a program in the selector gives 2 values; it must give one"),
         ("{list: {jq: .owner, type: number}}", "a value of the selector must be a number; the program gives \"amy\""),
-        ("{_id: {$in: {jq: .owner}}}", "is not valid: $in takes"),
+        ("{_id: {$in: {jq: .owner}}}", "are filled in: $in takes"),
         ("{_id: {$gt: {jq: '\"\"'}}}", "once its values are filled in, the selector matches every document"),
         ("{_id: {$beginsWith: {jq: '\"\"'}}}", "the selector matches every document"),
         ("{n: {jq: '.big + 1'}}", "related: "),

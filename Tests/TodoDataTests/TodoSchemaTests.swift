@@ -26,14 +26,14 @@ import Testing
         ("BLOB", #""image":{"digest":"sha1-x"}"#, ["/image has no attachment 'blob_/image'"]),
         (
             "BLOB", #""blob_/image":{"digest":"sha1-x"}"#,
-            ["/image/digest must be that of the attachment 'blob_/image', sha1-x"]
+            ["/image/digest must be the digest of the attachment 'blob_/image', sha1-x"]
         ),
-        ("7", "", [#"/image must be a blob of Couchbase Lite, {"@type":"blob",…}"#]),
-        (#"{"content_type":"image/png"}"#, "", [#"/image must be a blob of Couchbase Lite, {"@type":"blob",…}"#]),
+        ("7", "", [#"/image must be a Couchbase Lite blob, {"@type":"blob",…}"#]),
+        (#"{"content_type":"image/png"}"#, "", [#"/image must be a Couchbase Lite blob, {"@type":"blob",…}"#]),
         (
             #"{"@type":"blob","digest":"md5-x","length":"6","content_type":1}"#, #""blob_/image":{}"#,
             [
-                "/image/digest must be sha1- and the SHA-1 of the picture in base64",
+                "/image/digest must be sha1- followed by the picture's SHA-1 in base64",
                 "/image/length must be a number of bytes", "/image/content_type must be text",
             ]
         ),

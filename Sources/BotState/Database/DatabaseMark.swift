@@ -61,7 +61,7 @@ package struct MarkDocument: Sendable {
         return found.mark.identity == mark.identity && generation.map { found.generation > $0 } ?? false
     }
 
-    /// Gives up the marks of this database: no call reads or writes them any more.
+    /// Gives up the marks of this database: no call reads or writes them afterwards.
     func giveUp(_ reason: String) -> GatewayError {
         trust.giveUp(reason)
         return MarkTrust.refusal(gateway.url, reason)

@@ -146,7 +146,7 @@ package struct DatabaseWatch: Sendable {
         guard !isReadOnly else { return }
         let checkpoint = try await newestCheckpoint
         guard marks.trust.believesReset(hasProgress: checkpoint.map { $0.sequence != .start } ?? false) else {
-            throw marks.giveUp("it shows a reset again and again")
+            throw marks.giveUp("each check finds another reset")
         }
         if reset.mark == nil { _ = try await marks.leave() }
     }

@@ -65,7 +65,7 @@ package struct StateCatalogue: Sendable {
         for number in try numbers() { _ = try files(number).exists() }
     }
 
-    private static let advice = "choose another folder with --state, in a unit of systemd with StateDirectory="
+    private static let advice = "choose another folder with --state (in a systemd unit: StateDirectory=)"
 
     /// Whether this bot has states of several databases, so that a command must name one. False if that can't be read.
     package var hasSeveral: Bool { engine == nil && ((try? numbers()) ?? []).count > 1 }

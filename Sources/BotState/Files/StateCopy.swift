@@ -6,7 +6,7 @@ internal import Glibc
 /// nothing remains, however the process ends.
 enum StateCopy {
     private static let tries = 5
-    private static let advice = "name a folder with room for temporary files in TMPDIR"
+    private static let advice = "set TMPDIR to a folder with room for temporary files"
 
     /// A copy of an open database, in one transaction.
     ///

@@ -71,7 +71,7 @@ extension StateError {
         if let error = error as? StateError { return error }
         guard let error = error as? DatabaseError else { return nil }
         switch error.resultCode {
-        case .SQLITE_FULL: return .cannotWrite(path: path, reason: "the disk is full; make room")
+        case .SQLITE_FULL: return .cannotWrite(path: path, reason: "the disk is full; free some space")
         case .SQLITE_BUSY: return .locked(holder: "another process is writing to \(path)")
         // Opening also creates files: SQLite reports this if a file can't grow.
         case .SQLITE_IOERR where error.extendedResultCode != .SQLITE_IOERR_READ:
@@ -84,6 +84,6 @@ extension StateError {
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error)" }
         let message = error.message ?? "\(error.resultCode)"
-        return error.resultCode == .SQLITE_IOERR ? message + "; is there room on the disk?" : message
+        return error.resultCode == .SQLITE_IOERR ? message + "; is the disk full?" : message
     }
 }

@@ -88,7 +88,7 @@ final class StateDirectoryLock {
             triesLeft -= 1
             guard triesLeft > 0 else {
                 // Closed by deinit.
-                throw .locked(holder: "another process keeps the state folder \(directory) locked")
+                throw .locked(holder: "another process has locked the state folder \(directory)")
             }
             usleep(Self.microsecondsBetweenTries)
         }

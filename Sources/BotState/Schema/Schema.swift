@@ -142,8 +142,8 @@ package struct SupersededSchema: Error, Equatable, CustomStringConvertible {
             case .fleet(let schema): ("another --fleet", "in psql, run: DROP SCHEMA \(schema) CASCADE")
             }
         guard let version else {
-            return "its tables have no version: a changebot from before the first release made it, or another program; "
-                + "use \(other), or \(removal)"
+            return "its tables have no version: it was created before changebot's first release, or by another program"
+                + "; use \(other), or \(removal)"
         }
         let which =
             if let program, program != ProgramVersion.current {

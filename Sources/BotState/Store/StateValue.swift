@@ -93,7 +93,7 @@ package struct StateRow: Sendable {
     /// Precondition: the schema defines the column with this type.
     subscript<Value: StateColumn>(index: Int) -> Value {
         guard let value = Value(values[index]) else {
-            preconditionFailure("column \(columns[index]) is no \(Value.self)")
+            preconditionFailure("column \(columns[index]) is not of type \(Value.self)")
         }
         return value
     }

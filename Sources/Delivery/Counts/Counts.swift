@@ -252,7 +252,7 @@ package final class Counts: Sendable {
     // MARK: - For the one that writes the totals
 
     /// If other members share the work, checks again for which rules not all documents are counted, and deletes rules
-    /// that no process has any more.
+    /// that no process has any longer.
     ///
     /// - Returns: Their numbers.
     package func look() async throws(StateError) -> [Int] {

@@ -138,10 +138,10 @@ package struct ChangeFilter {
     package let decider: Decider
     /// False for a full pass: it decides live documents only, even if it reads them from a feed.
     var decidesTombstones = true
-    /// Documents with dead letters are decided even if no rule fires on them any more, because their dead letters may
+    /// Documents with dead letters are decided even if no rule fires on them now, because their dead letters may
     /// be obsolete.
     var deadLettered = DeadLetteredDocuments()
-    /// Documents with timers are decided even if no rule fires on them any more, because their timers may be obsolete.
+    /// Documents with timers are decided even if no rule fires on them now, because their timers may be obsolete.
     var timers: DocumentTimers?
     var interruptions = InterruptedDecisions()
     /// Whether the rows of the feed name all leaf revisions.

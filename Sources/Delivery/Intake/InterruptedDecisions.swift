@@ -128,7 +128,7 @@ final class DecisionNoteFile: @unchecked Sendable {
         return nil
     }
 
-    /// - Parameter descriptor: Of the file, locked.
+    /// - Parameter descriptor: The descriptor of the locked file.
     private init?(_ path: String, _ descriptor: Int32) {
         self.path = path
         self.descriptor = descriptor

@@ -283,7 +283,7 @@ extension Course {
                 return decideAgain(after: outcome, now)
             }
             let attempts = candidate.history.attempts.counted("attempt")
-            let reason = "not accepted in \(attempts); the last one: \(outcome.explanation)"
+            let reason = "not accepted in \(attempts); last result: \(outcome.explanation)"
             return obey(.end(.deadLettered(candidate.deadLetter(reason: reason))))
         }
     }

@@ -126,7 +126,7 @@ extension RoundContext {
         if stored.hasChangedTotal || record.counts?.undecided.isEmpty == false { state.counts?.noteChange() }
         for (id, count) in stored.dropped {
             logger.info(
-                "removed the dead letters of a document: it is processed now",
+                "removed the dead letters of a document: it has now been processed",
                 metadata: [LogKey.id: "\(id)", LogKey.deadLetters: .stringConvertible(count)])
         }
     }

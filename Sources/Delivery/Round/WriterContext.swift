@@ -41,7 +41,7 @@ struct WriterContext {
     /// - Throws: `RunError` if a one-shot job has waited long enough.
     mutating func pause(before undecided: Int) async throws {
         guard undecided > 0 else { return retrier.succeed() }
-        let error = GatewayError(.unavailable, "no process for jq programs can be started")
+        let error = GatewayError(.unavailable, "can't start a process for jq programs")
         try await retrier.wait(
             after: error, "can't run the rules on some documents now; trying again",
             [LogKey.documents: .stringConvertible(undecided)])

@@ -46,7 +46,7 @@ struct PutStage: EffectStage {
     func decideWritten(_ written: [WrittenTarget]) async {
         let mode = context.mode
         guard mode.endsOnceSettled else { return }
-        // A document may still add to a total when no rule fires on it any more.
+        // A document may still add to a total when rules no longer fire on it.
         let countsAll = context.state.counts?.asksForRecounts == false
         if countsAll { context.state.counts?.noteDecided(written) }
         let candidates = written.filter { other in

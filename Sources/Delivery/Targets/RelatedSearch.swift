@@ -167,7 +167,7 @@ struct RelatedSearch {
     private func remark(_ warning: String, of query: RelatedQuery) {
         guard shared.isFirstWarning() else { return }
         logger.warning(
-            "CouchDB has no good index for related documents; see changebot rules check --gateway",
+            "CouchDB has no suitable index for related documents; see changebot rules check --gateway",
             metadata: [LogKey.reason: "\(warning)", LogKey.selector: "\(query.selector.excerpt)"])
     }
 }

@@ -56,7 +56,10 @@ struct WriteHistory: Sendable {
     }
 
     private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> Advice {
-        if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
+        guard tries < limit else {
+            let attempts = tries.counted("attempt")
+            return .failed(reason: "not accepted in \(attempts); last result: \(outcome.explanation)")
+        }
         return conflicts >= AttemptLimits.conflicts && unexplainedConflicts == 0 ? .postponed : .again
     }
 }

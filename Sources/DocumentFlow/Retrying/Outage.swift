@@ -9,7 +9,7 @@ package final class Outage: Sendable {
     package struct Status: Sendable, Equatable {
         /// When its first request failed.
         package let began: ContinuousClock.Instant
-        /// The last error, for people.
+        /// The last error, for users.
         package let reason: String
         /// The time of the next attempt.
         package let nextAttempt: ContinuousClock.Instant

@@ -18,7 +18,7 @@ package final class ReceiverOutages: Sendable {
     /// The outage in progress.
     package struct Status: Sendable, Equatable {
         package let began: ContinuousClock.Instant
-        /// The last error, for people, without path and query.
+        /// The last error, for users, without path and query.
         package let reason: String
         /// The time of the next attempt.
         package let nextAttempt: ContinuousClock.Instant

@@ -206,7 +206,7 @@ package struct BulkSender {
         }
         if reasons.isEmpty || outcomes.contains(where: \.isWritten) { rowRetrier.succeed() }
         guard let reason = reasons.first else { return }
-        let error = GatewayError(.unavailable, "\(gateway.url) answers for a document: \(reason)")
+        let error = GatewayError(.unavailable, "\(gateway.url) could not write a document: \(reason)")
         try await rowRetrier.wait(
             after: error, "the gateway could not write documents now; trying again",
             [LogKey.documents: .stringConvertible(reasons.count), LogKey.reason: "\(reason)"])
@@ -219,7 +219,7 @@ package struct BulkSender {
 }
 
 extension BulkOutcome {
-    /// Why a document was not written, for people.
+    /// Why a document was not written, for users.
     package var explanation: String {
         switch self {
         case .written: "it was written"

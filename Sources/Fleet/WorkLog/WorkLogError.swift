@@ -12,7 +12,7 @@ package enum WorkLogError: Error, Equatable, Sendable {
     case refused(String)
 
     /// The reason when calls of a member are refused because it was silent for too long.
-    package static let membershipIsOver = "the membership was over: this member was silent for too long"
+    package static let membershipIsOver = "the membership ended: this member was silent for too long"
 }
 
 extension WorkLogError: CustomStringConvertible {

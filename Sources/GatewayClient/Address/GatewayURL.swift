@@ -20,13 +20,13 @@ public struct GatewayURL: Hashable, Sendable {
         guard scheme == "http" || scheme == "https" else { throw Self.error(scheme: scheme) }
         let rest = text[schemeEnd.upperBound...]
         guard !rest.contains(where: { $0 == "?" || $0 == "#" || $0.isWhitespace }) else {
-            throw .init("a gateway's URL has no query, no fragment and no spaces")
+            throw .init("a gateway's URL must not contain a query, a fragment or spaces")
         }
         let authorityEnd = rest.firstIndex(of: "/") ?? rest.endIndex
         let authority = rest[..<authorityEnd]
         let hostStart = authority.lastIndex(of: "@").map(authority.index(after:)) ?? authority.startIndex
         let host = authority[hostStart...].lowercased()
-        guard !host.isEmpty, !host.hasPrefix(":") else { throw .init("the URL names no host") }
+        guard !host.isEmpty, !host.hasPrefix(":") else { throw .init("the URL has no host") }
         guard Self.hasValidPort(host), !rest[authorityEnd...].contains("@") else {
             // This may be half a password, so none of it is printed.
             throw .init(
@@ -37,7 +37,7 @@ public struct GatewayURL: Hashable, Sendable {
 
         let segments = rest[authorityEnd...].split(separator: "/")
         guard let last = segments.last else {
-            throw .init("the URL names no keyspace: it must end in /DATABASE or /DATABASE.SCOPE.COLLECTION")
+            throw .init("the URL has no keyspace: it must end in /DATABASE or /DATABASE.SCOPE.COLLECTION")
         }
         keyspace = try KeyspaceName(String(last))
         base = (["\(scheme)://\(host)"] + segments.dropLast().map(String.init)).joined(separator: "/")

@@ -87,7 +87,7 @@ public struct ChangesAnswer {
             } catch {
                 throw GatewayError(
                     .malformedAnswer,
-                    "\(url): the answer of _changes is not a feed, after \(rowCount.counted("row")): \(error)")
+                    "\(url): the answer to _changes is not a feed, after \(rowCount.counted("row")): \(error)")
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch {
@@ -98,7 +98,7 @@ public struct ChangesAnswer {
             }
             guard let chunk else {
                 guard parser.isComplete else {
-                    throw GatewayError(.connectionLost, "\(url): the answer of _changes is cut short")
+                    throw GatewayError(.connectionLost, "\(url): the answer to _changes is cut short")
                 }
                 return nil
             }

@@ -61,7 +61,7 @@ extension Gateway {
         return try keys.map { key throws(GatewayError) in
             if let lookup = lookups[key] { return lookup }
             if let reason = refusal(of: key) { return .refused(reason: reason) }
-            throw GatewayError(.malformedAnswer, "\(url): the answer of _all_docs lacks a row for a key")
+            throw GatewayError(.malformedAnswer, "\(url): the answer to _all_docs lacks a row for a key")
         }
     }
 }

@@ -32,13 +32,13 @@ public struct DocumentsAnswer {
                     return DocumentBatch(rows, includesDocuments: includesDocuments)
                 }
             } catch {
-                throw GatewayError(.malformedAnswer, "\(url): the answer of _all_docs is not a list: \(error)")
+                throw GatewayError(.malformedAnswer, "\(url): the answer to _all_docs is not a list: \(error)")
             }
             let chunk: [UInt8]?
             do throws(HTTPTransportError) { chunk = try await body.next() } catch { throw GatewayError(error) }
             guard let chunk else {
                 guard parser.isComplete else {
-                    throw GatewayError(.connectionLost, "\(url): the answer of _all_docs is cut short")
+                    throw GatewayError(.connectionLost, "\(url): the answer to _all_docs is cut short")
                 }
                 return nil
             }

@@ -31,7 +31,7 @@ extension Gateway {
             let document = try await optional(place(of: id), query: [("show_exp", "true")])
             guard let root = document?.root else { return .missing }
             guard root["_id"]?.string == id.text else {
-                throw GatewayError(.malformedAnswer, "\(url): the gateway answered with another document than '\(id)'")
+                throw GatewayError(.malformedAnswer, "\(url): the gateway answered with a document other than '\(id)'")
             }
             let expiry = root[DocumentExpiry.member].flatMap { $0.kind == .null ? nil : Self.inUTC($0) }
             return .found(RevisionID(root["_rev"]?.string ?? ""), expiry)

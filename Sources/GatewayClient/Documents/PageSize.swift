@@ -36,7 +36,7 @@ struct PageSize: Sendable {
         documents = min(limit, documents * min(10, Int(growth.rounded(.up))))
     }
 
-    /// Records a truncated page. An intermediary may cut longer answers, so pages do not grow any more.
+    /// Records a truncated page. An intermediary may cut longer answers, so pages no longer grow.
     mutating func noteCut() {
         guard !isFixed else { return }
         documents = max(min(Self.first, documents), documents / 2)

@@ -9,14 +9,14 @@ enum PartitionedID {
         let bytes = id.text.utf8
         guard !id.text.hasPrefix("_design/"), !id.text.hasPrefix("_local/") else { return nil }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
-            return error(id, "names no partition; write the partition and ':' before it")
+            return error(id, "has no partition; write the partition and ':' in front of it")
         }
         let rest = bytes[bytes.index(after: colon)...]
         if colon == bytes.startIndex { return error(id, "has an empty partition; write its name before the ':'") }
         if bytes.first == UInt8(ascii: "_") {
             return error(id, "names a partition that begins with '_'; choose another name for the partition")
         }
-        if rest.isEmpty { return error(id, "ends after its partition; write more after the ':'") }
+        if rest.isEmpty { return error(id, "has nothing after its partition; write a name after the ':'") }
         if rest.first == UInt8(ascii: "_"), !rest.starts(with: "_design/".utf8), !rest.starts(with: "_local/".utf8) {
             return error(id, "has a '_' after its partition; choose another id")
         }

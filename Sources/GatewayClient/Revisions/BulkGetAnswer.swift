@@ -31,7 +31,7 @@ public struct BulkGetAnswer {
             do throws(HTTPTransportError) { chunk = try await body.next() } catch { throw GatewayError(error) }
             guard let chunk else {
                 guard isComplete else {
-                    throw GatewayError(.connectionLost, "\(url): the answer of _bulk_get is cut short")
+                    throw GatewayError(.connectionLost, "\(url): the answer to _bulk_get is cut short")
                 }
                 return nil
             }
@@ -57,7 +57,7 @@ public struct BulkGetAnswer {
     }
 
     private func malformed(_ error: any Error) -> GatewayError {
-        GatewayError(.malformedAnswer, "\(url): the answer of _bulk_get is not a list of revisions: \(error)")
+        GatewayError(.malformedAnswer, "\(url): the answer to _bulk_get is not a list of revisions: \(error)")
     }
 }
 

@@ -54,12 +54,12 @@ actor CurlEngine {
         if let refusal { return .failure(refusal) }
         if let error = request.lengthError { return .failure(HTTPTransportError(.invalidRequest, error)) }
         guard let url = request.parsedURL() else {
-            return .failure(HTTPTransportError(.badURL, "not an http or https URL without user info"))
+            return .failure(HTTPTransportError(.badURL, "the URL must be an http or https URL without user info"))
         }
         if let error = request.error {
             let place = url.place
             curl_url_cleanup(url)
-            let message = "a method, header or credential that cannot be sent"
+            let message = "the method, a header or the credentials can't be sent"
             return .failure(HTTPTransportError(error, message, host: place.host, port: place.port))
         }
         guard let easy = resources.easyHandle() else {

@@ -66,7 +66,7 @@ struct ExchangeTimers {
         return silence >= idleTimeout ? .idle : nil
     }
 
-    /// A message for people.
+    /// A message for the user.
     func message(of timeout: HTTPTransportError.Timeout) -> String {
         switch timeout {
         case .idle: "no data was sent or received for \((idleTimeout?.wholeSeconds ?? 0).counted("second"))"

@@ -179,7 +179,7 @@ actor LineFile: LineOutput {
             usleep(microsecondsBetweenTries)
         }
         throw RunError(
-            .gaveUp, "another process keeps \(path), a file of 'emit', locked; end it, or choose another path")
+            .gaveUp, "another process has locked \(path), a file of 'emit'; stop it, or choose another path")
     }
 
     private static func status(_ descriptor: Int32) -> stat? {

@@ -25,8 +25,8 @@ enum CertificateContent {
         }
         guard key.holdsPlainKey else {
             throw SecretContent.Unusable(
-                message: "there is no private key in \(path), a key file of a rule; it must be a PEM file, with lines "
-                    + "'-----BEGIN PRIVATE KEY-----': name it as key_file")
+                message: "there is no private key in \(path), a key file of a rule; set key_file to a PEM file with "
+                    + "the line '-----BEGIN PRIVATE KEY-----'")
         }
     }
 

@@ -3,7 +3,7 @@ internal import HTTPTransport
 
 /// The content codings of a response. None is requested, but some servers and proxies compress every response.
 struct ContentCodings {
-    /// Why a body can't be decoded, for people.
+    /// Why a body can't be decoded, for users.
     struct Failure: Error, Equatable {
         let reason: String
         /// Whether the decoded body is longer than permitted.
@@ -26,7 +26,7 @@ struct ContentCodings {
     ///
     /// - Parameter limit: The maximum number of bytes that each step may produce.
     func decode(_ body: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
-        guard names.count <= Self.most else { throw Failure(reason: "it has \(names.count) content codings") }
+        guard names.count <= Self.most else { throw Failure(reason: "it has too many content codings, \(names.count)") }
         var body = body
         for name in names.reversed() where !body.isEmpty {
             guard ["gzip", "x-gzip"].contains(name) else {

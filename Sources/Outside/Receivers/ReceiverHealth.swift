@@ -11,7 +11,7 @@ struct ReceiverHealth: Sendable {
     /// A period in which the receiver accepts no requests.
     struct Outage: Sendable {
         let began: Instant
-        /// The last error, for people.
+        /// The last error, for users.
         var reason: String
         /// The last error without path and query.
         var summary: String
@@ -84,7 +84,7 @@ struct ReceiverHealth: Sendable {
     }
 
     /// - Parameters:
-    ///   - key: Of the event.
+    ///   - key: The event's key.
     ///   - sent: When the request was sent.
     /// - Returns: The length of the outage that this ends. Nil if there was none.
     mutating func succeed(_ key: String, sent: Instant, now: Instant) -> Duration? {
@@ -98,7 +98,7 @@ struct ReceiverHealth: Sendable {
     }
 
     /// - Parameters:
-    ///   - key: Of the event.
+    ///   - key: The event's key.
     ///   - sent: When the request was sent.
     /// - Returns: Whether an outage begins with this failure, and what happens to the event.
     mutating func fail(

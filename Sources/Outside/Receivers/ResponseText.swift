@@ -8,7 +8,7 @@ internal import HTTPTransport
 /// - Note: Source: RFC 9110, section 8.3.2; RFC 4627, section 3; encoding.spec.whatwg.org, "Names and labels": what is
 ///   labelled Latin-1 or ASCII is Windows-1252.
 struct ResponseText {
-    /// Why the bytes are not text, for people.
+    /// Why the bytes are not text, for users.
     struct Failure: Error, Equatable {
         let reason: String
     }

@@ -46,7 +46,7 @@ actor WebhookReceiver {
     /// Waits until a request may be sent, or it is clear that it would wait for too long.
     ///
     /// - Parameters:
-    ///   - key: Of the event.
+    ///   - key: The event's key.
     ///   - document: Counted as waiting while the receiver is down.
     ///   - isReturning: Whether the document was deferred before.
     /// - Throws: `CancellationError`.

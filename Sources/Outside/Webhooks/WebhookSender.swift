@@ -209,11 +209,11 @@ package final class WebhookSender: Sendable {
             decoded = try ContentCodings(response.headers).decode(body, limit: WebhookAnswer.lengthLimit)
         } catch {
             return .refused(
-                error.isTooLong ? tooLarge : Self.unreadable(effect, error.reason, "turn compression off there"))
+                error.isTooLong ? tooLarge : Self.unreadable(effect, error.reason, "turn off its compression"))
         }
         let text: [UInt8]
         do throws(ResponseText.Failure) { text = try ResponseText(response.headers).decode(decoded) } catch {
-            return .refused(Self.unreadable(effect, error.reason, "let it answer in UTF-8"))
+            return .refused(Self.unreadable(effect, error.reason, "make the receiver answer in UTF-8"))
         }
         guard let answer = WebhookAnswer.json(response, text) else {
             return .refused(

@@ -80,13 +80,13 @@ struct ConflictWriter: Sendable {
         try await batch.storeGathered(note)
         var result: [(ConflictCase, ConflictResult)] = []
         for (one, _) in documents {
-            let end = ends.withLock { $0[one.id] } ?? .left(reason: "the server did not answer for it")
+            let end = ends.withLock { $0[one.id] } ?? .left(reason: "the server's answer does not mention it")
             result.append((one, try await isSettled(one, despite: end) ? .nothing : end))
         }
         return result
     }
 
-    /// Whether another process has resolved the conflict meanwhile, so that its leaves can't be read any more.
+    /// Whether another process has resolved the conflict meanwhile, so that its leaves can no longer be read.
     private func isSettled(_ one: ConflictCase, despite end: ConflictResult) async throws -> Bool {
         guard case .left = end else { return false }
         let current = try await contact.leaves(of: one.id, at: gateway)

@@ -141,7 +141,7 @@ package struct AttachmentFetcher: Sendable {
     }
 
     private static func tooLong(_ expected: Int, _ stub: AttachmentStub) -> GatewayError {
-        GatewayError(.digestMismatch, "'\(stub.name)' has more bytes than its document says, \(expected)")
+        GatewayError(.digestMismatch, "'\(stub.name)' has more than the \(expected) bytes that its document states")
     }
 }
 
@@ -189,6 +189,6 @@ private struct DecompressedAttachment: ~Copyable {
     }
 
     private static func error(_ error: GzipError) -> GatewayError {
-        GatewayError(.digestMismatch, "an attachment is not compressed as its encoding says: \(error)")
+        GatewayError(.digestMismatch, "an attachment is not compressed as its 'encoding' states: \(error)")
     }
 }

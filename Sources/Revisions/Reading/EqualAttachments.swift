@@ -12,7 +12,7 @@ struct EqualAttachments: Sendable {
     init(gateway: Gateway, contact: GatewayContact, logger: Logger) {
         digests = AttachmentDigests(
             gateway, contact, logger,
-            unreadable: "an attachment can't be compared, and counts as a different one")
+            unreadable: "an attachment can't be compared, so it counts as different")
     }
 
     /// Reads attachments with equal names, types and lengths whose digests can't be compared. Usually there are none.

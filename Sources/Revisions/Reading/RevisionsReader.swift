@@ -220,7 +220,7 @@ struct RemainingRevisions {
     mutating func note(_ reason: String, of id: DocumentID?) { reasons[id] = reason }
 
     func reason(for key: BulkGetKey) -> String {
-        reasons[key.id] ?? reasons[nil] ?? "the gateway does not answer for this revision"
+        reasons[key.id] ?? reasons[nil] ?? "the gateway's answer does not include this revision"
     }
 
     // MARK: - Failures

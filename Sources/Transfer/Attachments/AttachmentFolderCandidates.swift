@@ -24,7 +24,8 @@ struct AttachmentFolderCandidates: Sendable, Equatable {
     /// - Throws: ``TransferError``: `.missing` if it does not exist.
     static func checked(_ folder: String) throws(TransferError) -> String {
         if WholeFile.exists(folder) { return folder }
-        throw TransferError(.missing, "there is no folder \(folder); give the folder of the export with --attachments")
+        throw TransferError(
+            .missing, "there is no folder \(folder); name the export's attachment folder with --attachments")
     }
 
     /// The first folder that contains attachments; nil if none does.

@@ -53,7 +53,7 @@ extension ExportReport: TransferReport {
     /// One sentence that says what the export lacks and where the log names it.
     package func shortfall(isLogged: Bool) -> String {
         "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
-            + "with --log-level debug all"
+            + "or all with --log-level debug"
     }
 
     /// Includes the documents of earlier runs; `bytes` counts what was written.

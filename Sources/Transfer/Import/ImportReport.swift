@@ -73,11 +73,11 @@ extension ImportReport: TransferReport {
         if isDryRun { return "\(failures); see the reasons in the lines with \"action\":\"refuse\"" }
         let isOne = failures.count == 1
         guard let rejectPath else {
-            return "\(failures); --reject FILE keeps \(isOne ? "it" : "them"), to be corrected and imported"
+            return "\(failures); use --reject FILE to keep \(isOne ? "it" : "them") for correction"
         }
-        return "\(failures); \(isOne ? "it is" : "they are") in \(rejectPath), and why is in \(rejectPath).reasons; "
-            + "correct \(isOne ? "it" : "them") there, and import \(rejectPath.shellWord) with the same options"
-            + moreOptions(for: rejectPath)
+        return "\(failures); \(isOne ? "it is" : "they are") in \(rejectPath), with the reasons in "
+            + "\(rejectPath).reasons; correct \(isOne ? "it" : "them") there, and import "
+            + "\(rejectPath.shellWord) with the same options" + moreOptions(for: rejectPath)
     }
 
     /// Options that this import derived from its input, but that an import of the reject file needs.

@@ -66,7 +66,7 @@ package struct Importer: Service {
         // Open the input so that a missing file fails before the first request. Each pass opens it again.
         _ = try await reader.begin()
         if inputs.isNamedByManifest, let folder = inputs.attachments {
-            logger.info("the manifest names the folder of the attachments", metadata: [LogKey.attachments: "\(folder)"])
+            logger.info("using the manifest's attachment folder", metadata: [LogKey.attachments: "\(folder)"])
             report.update { $0.attachments = folder }
         }
         let input = try await reader.fingerprint()

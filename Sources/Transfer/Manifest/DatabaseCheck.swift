@@ -66,7 +66,7 @@ struct DatabaseCheck: Sendable {
         }
         throw TransferError(
             .foreign,
-            "\(gateway.url) changed in the middle of this job: \(mismatch.reason); start again from the beginning")
+            "\(gateway.url) changed during this job: \(mismatch.reason); start again from the beginning")
     }
 
     /// Nil if this user may not look up documents by id.

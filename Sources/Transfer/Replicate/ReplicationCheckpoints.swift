@@ -118,7 +118,7 @@ actor ReplicationCheckpoints {
     private func disableCheckpoint(_ index: Int, _ reason: String) {
         states[index].isWritable = false
         logger.warning(
-            "can't save a checkpoint there: the next run compares all revisions again",
+            "can't save a checkpoint on this gateway: the next run compares all revisions again",
             metadata: [LogKey.gateway: "\(states[index].end.gateway.url)", LogKey.reason: "\(reason)"])
     }
 

@@ -110,7 +110,7 @@ extension ReplicationReport: TransferReport {
 
     package func shortfall(isLogged: Bool) -> String {
         "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
-            + "with --log-level debug all"
+            + "or all with --log-level debug"
     }
 
     /// The JSON object of `--summary`, with `attachments`, `attachments_kept`, `filtered`, `settled` and

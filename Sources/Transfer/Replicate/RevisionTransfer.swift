@@ -156,7 +156,7 @@ struct RevisionTransfer: Sendable {
             if try !revision.isRemoved && matcher?.matches(revision.text.root) != false { return true }
             report.count { $0.filtered += 1 }
         } catch {
-            note(revision.key, "the selector can't be decided for a revision", "\(error)")
+            note(revision.key, "the selector can't be evaluated for a revision", "\(error)")
         }
         return false
     }

@@ -66,7 +66,7 @@ extension ResolveReport: TransferReport {
 
     package func shortfall(isLogged: Bool) -> String {
         "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
-            + "with --log-level debug all"
+            + "or all with --log-level debug"
     }
 
     /// The JSON object of `--summary`, with `resolved`, `kept` and `merged` added; in a dry run these are 0,

@@ -60,7 +60,7 @@ struct ValueReader {
     }
 
     private func decimal() throws -> Decimal {
-        let expected = "a number of at most 38 digits"
+        let expected = "a number with at most 38 digits"
         let text = try number(expected)
         let mantissa = text.prefix { !"eE".contains($0) }
         let digits = mantissa.filter(\.isNumber).drop { $0 == "0" }

@@ -166,7 +166,7 @@ import Testing
     }
 
     private static let noVersion =
-        "its tables have no version: a changebot from before the first release made it, or another program; use another "
+        "its tables have no version: it was created before changebot's first release, or by another program; use another "
         + "--name, or move it away"
 
     @Test func fileFromBeforeTheFirstReleaseIsRefused() async throws {
@@ -225,7 +225,7 @@ import Testing
             try connection.script(change)
             let expected =
                 reason
-                ?? "its tables have no version: a changebot from before the first release made it, or another program; "
+                ?? "its tables have no version: it was created before changebot's first release, or by another program; "
                 + "use another --fleet, or in psql, run: DROP SCHEMA \"\(engine.schema)\" CASCADE"
             for attempt in [EngineSchema.prepare, { _ = try EngineSchema.isThere($0, $1) }] {
                 let error = #expect(throws: SupersededSchema.self) { try attempt(engine.schema, connection) }

@@ -49,10 +49,11 @@ import Testing
         Case(outcome: .unmentioned, result: .again), Case(outcome: .unmentioned, attempts: 8, result: .again),
         Case(
             outcome: .unmentioned, attempts: 9,
-            result: .failed(reason: "not accepted 10 times: the gateway's answer does not mention it")),
+            result: .failed(
+                reason: "not accepted in 10 attempts; last result: the gateway's answer does not mention it")),
         Case(
             outcome: .failed(reason: "x"), attempts: 9,
-            result: .failed(reason: "not accepted 10 times: the gateway failed to write it: x")),
+            result: .failed(reason: "not accepted in 10 attempts; last result: the gateway failed to write it: x")),
         Case(outcome: .conflict, attempts: 9, result: .again),
         // If the gateway can't decide now, the document is not given up.
         Case(outcome: .undecided(reason: "busy"), attempts: 1000, conflicts: 1000, result: .again),
@@ -64,7 +65,7 @@ import Testing
         Case(outcome: .conflict, conflicts: 9, unexplainedConflicts: 9, result: .again),
         Case(
             outcome: .conflict, conflicts: 10, unexplainedConflicts: 10,
-            result: .failed(reason: "not accepted 10 times: other writers keep changing it")),
+            result: .failed(reason: "not accepted in 10 attempts; last result: other writers keep changing it")),
     ])
     private func writeOutcomeLeadsToTheNextStep(test: Case) throws {
         var target = try Self.target(

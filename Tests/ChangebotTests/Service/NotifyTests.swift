@@ -129,7 +129,7 @@ import Testing
             let service = try Service(bed, state: "/dev/null/state")
             let failed = try await service.wait(for: "STATUS=failed")
             #expect(failed.contains("STATUS=failed with exit code 73: can't create /dev/null/state"), "\(failed)")
-            #expect(failed.contains("in a unit of systemd with StateDirectory="), "\(failed)")
+            #expect(failed.contains("in a systemd unit: StateDirectory="), "\(failed)")
             #expect(await service.process.wait() == 73)
             #expect(!service.messages.contains { $0.contains("READY=1") })
         }

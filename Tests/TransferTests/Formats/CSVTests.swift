@@ -191,7 +191,7 @@ import Testing
                 Issue.record("no error")
                 continue
             }
-            #expect(message.contains("the gzip text is cut short"))
+            #expect(message.contains("the gzip data is cut short"))
         }
     }
 
@@ -214,8 +214,8 @@ import Testing
         ("a\\x", "column 1, 'a\\x', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
         ("a\\u0041", "column 1, 'a\\u0041', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
         ("a\\", "column 1, 'a\\', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
-        ("a:int", "column 1, 'a:int', has an unknown type; it is one of :string, :number, :boolean, :json"),
-        ("a:", "column 1, 'a:', has an unknown type; it is one of :string, :number, :boolean, :json"),
+        ("a:int", "column 1, 'a:int', has an unknown type; it must be one of :string, :number, :boolean, :json"),
+        ("a:", "column 1, 'a:', has an unknown type; it must be one of :string, :number, :boolean, :json"),
         (":json", "column 1, ':json', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
     ])
     func invalidHeaderEndsReading(header: String, reason: String) {

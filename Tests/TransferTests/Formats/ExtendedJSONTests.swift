@@ -90,15 +90,15 @@ import Testing
 
     @Test(arguments: [
         (#"{"$oid":"5d50"}"#, "24 hexadecimal digits", 8), (#"{"$oid":5}"#, "24 hexadecimal digits", 8),
-        (#"{"$numberInt":"2147483648"}"#, "an integer of 32 bits", 14),
-        (#"{"$numberLong":"1.5"}"#, "an integer of 64 bits", 15),
-        (#"{"$numberLong":"NaN"}"#, "an integer of 64 bits", 15),
+        (#"{"$numberInt":"2147483648"}"#, "a 32-bit integer", 14),
+        (#"{"$numberLong":"1.5"}"#, "a 64-bit integer", 15),
+        (#"{"$numberLong":"NaN"}"#, "a 64-bit integer", 15),
         (#"{"$numberDouble":" 1"}"#, "a number, NaN, Infinity or -Infinity", 17),
         (#"{"$numberDecimal":"ten"}"#, "a decimal number, NaN, Infinity or -Infinity", 18),
-        (#"{"$date":"2019-02-29T00:00:00Z"}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
-        (#"{"$date":"2019-02-28"}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
-        (#"{"$date":{"$numberInt":"1"}}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
-        (#"{"$date":9223372036854775807}"#, "milliseconds or a date and time in ISO 8601 with its zone", 9),
+        (#"{"$date":"2019-02-29T00:00:00Z"}"#, "milliseconds, or an ISO 8601 date and time with a time zone", 9),
+        (#"{"$date":"2019-02-28"}"#, "milliseconds, or an ISO 8601 date and time with a time zone", 9),
+        (#"{"$date":{"$numberInt":"1"}}"#, "milliseconds, or an ISO 8601 date and time with a time zone", 9),
+        (#"{"$date":9223372036854775807}"#, "milliseconds, or an ISO 8601 date and time with a time zone", 9),
         (
             #"{"$binary":{"base64":"AQI","subType":"00"}}"#,
             "base64 and a subtype; this is \(InlineBase64Error.incomplete)",
@@ -113,7 +113,7 @@ import Testing
         ),
         (#"{"$binary":{"base64":"AQID"}}"#, "base64 and a subtype", 11),
         (#"{"$binary":"AQID","$type":"100"}"#, "base64 and a subtype", 11),
-        (#"{"$uuid":"73ffd26444b34c6990e8e7d1dfc035d4"}"#, "a UUID of 36 characters", 9),
+        (#"{"$uuid":"73ffd26444b34c6990e8e7d1dfc035d4"}"#, "a 36-character UUID", 9),
         (#"{"$regularExpression":{"pattern":"a"}}"#, "a pattern and options, both strings", 22),
         (#"{"$timestamp":{"t":1}}"#, "the integers t and i", 14),
         (#"{"$minKey":2}"#, "the number 1", 11), (#"{"$undefined":null}"#, "true", 14),
@@ -154,7 +154,7 @@ import Testing
         #expect(
             read("{}\n\(line)\n{}", as: .ejson) == [
                 document("{}", 1),
-                error("2:21: $date needs milliseconds or a date and time in ISO 8601 with its zone", line),
+                error("2:21: $date needs milliseconds, or an ISO 8601 date and time with a time zone", line),
                 document("{}", 3),
             ])
     }

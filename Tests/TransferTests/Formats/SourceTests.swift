@@ -88,7 +88,7 @@ import Testing
                 Issue.record("no error")
                 continue
             }
-            #expect(message.hasSuffix("the gzip text is cut short; everything before it was read"))
+            #expect(message.hasSuffix("the gzip data is cut short; everything before it was read"))
         }
     }
 
@@ -98,7 +98,7 @@ import Testing
         #expect(found.prefix(2) == [document("{}", 1), document(#"{"a":1}"#, 2)])
         #expect(found.dropFirst(2).first == error("3:6: the text ends inside a value", "{\"cut"))
         #expect(found.count == 4)
-        #expect(found.last == .error("3:6: the gzip text is damaged; everything before it was read"))
+        #expect(found.last == .error("3:6: the gzip data is damaged; everything before it was read"))
     }
 
     @Test func truncatedGzipArrayIsReported() {
@@ -109,7 +109,7 @@ import Testing
             Issue.record("no error")
             return
         }
-        #expect(message.contains("the gzip text is cut short"))
+        #expect(message.contains("the gzip data is cut short"))
     }
 
     @Test func largeAndDeepDocumentsAreReadWhole() {

@@ -80,7 +80,7 @@ import Testing
         for kept in [bytes.count - 1, bytes.count - 2] {
             #expect(
                 read(Array(bytes.prefix(kept)), as: .ndjson).contains(
-                    .error("2:1: the text is UTF-16 with half a character here")), "\(kept)")
+                    .error("2:1: the UTF-16 text has an incomplete character here")), "\(kept)")
         }
     }
 

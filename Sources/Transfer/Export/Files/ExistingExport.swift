@@ -52,7 +52,7 @@ struct ExistingExport: Sendable {
         }
         throw refusal(
             place.path,
-            manifests.isEmpty ? "it has no manifest, unlike an export" : "it has changed since it was exported"
+            manifests.isEmpty ? "it is not an export: it has no manifest" : "it has changed since it was exported"
         )
     }
 
@@ -85,7 +85,7 @@ struct ExistingExport: Sendable {
         if old.options.since != new.options.since {
             return "it begins at another sequence, \(old.from?.description ?? "0")"
         }
-        if old.options != new.options { return "it is an export with other options" }
+        if old.options != new.options { return "it was exported with other options" }
         if !old.facts.isOfSameServer(as: new.facts) {
             return "it comes from \(old.facts.gateway), not from \(new.facts.gateway)"
         }

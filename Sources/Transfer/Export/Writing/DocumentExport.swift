@@ -290,7 +290,7 @@ struct ExportSelection {
 
     func membership(of document: JSONValue) -> Membership {
         do { return try matcher?.matches(document) != false ? .belongs : .withdrawn } catch {
-            return .undecidable(reason: "the selector can't be decided: \(error)")
+            return .undecidable(reason: "the selector can't be evaluated: \(error)")
         }
     }
 

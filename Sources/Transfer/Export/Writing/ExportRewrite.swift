@@ -60,7 +60,7 @@ struct WrittenDocuments {
 
     static func document(_ line: ArraySlice<UInt8>) throws -> JSONText {
         do { return try JSONText(Array(line)) } catch {
-            throw TransferError(.invalid, "a document that was written is not JSON: \(error)")
+            throw TransferError(.invalid, "a document in the output is not JSON: \(error)")
         }
     }
 }
@@ -183,7 +183,7 @@ struct ExportTable {
             try output.write(text)
             if count > 0, case let unused = columns.unused, !unused.isEmpty {
                 logger.warning(
-                    "no document has a value in a column of --fields; is its name right?",
+                    "a column of --fields is empty in every document; is its name correct?",
                     metadata: [LogKey.columns: "\(unused.joined(separator: ","))"])
             }
             return count

@@ -71,7 +71,7 @@ struct CSVHeader {
         }
         let name = String(decoding: cell[..<rest.startIndex], as: UTF8.self)
         guard let type = Self.type(rest) else {
-            throw error("has an unknown type; it is one of :string, :number, :boolean, :json")
+            throw error("has an unknown type; it must be one of :string, :number, :boolean, :json")
         }
         columns.append(Column(name: name, type: type))
     }

@@ -70,7 +70,7 @@ struct CSVReader: DocumentsReader {
                 if record.cells.count == 1, !record.cells[0].isQuoted, let other = delimiter.probable(in: bytes) {
                     throw SourceError(
                         .header(
-                            "the header has one column; add --delimiter \(other.name), or put its name in quotes if that "
+                            "the header has one column; add --delimiter \(other.name), or quote the name if that character "
                                 + "is part of it"), at: place)
                 }
                 do throws(CSVHeader.FormatError) {

@@ -59,7 +59,7 @@ extension ExtendedJSONWrapper {
             } else {
                 value.integer.flatMap { UTCDate(milliseconds: $0) }
             }
-        guard let date else { throw error("milliseconds or a date and time in ISO 8601 with its zone") }
+        guard let date else { throw error("milliseconds, or an ISO 8601 date and time with a time zone") }
         return Self.literal(date.text.utf8)
     }
 

@@ -76,11 +76,11 @@ struct ExtendedJSONWrapper {
         let value = content.value
         switch kind {
         case .objectID: return try text(where: Self.isObjectID, orNeeds: "24 hexadecimal digits")
-        case .uuid: return try text(where: Self.isUUID, orNeeds: "a UUID of 36 characters")
+        case .uuid: return try text(where: Self.isUUID, orNeeds: "a 36-character UUID")
         case .symbol, .code: return try text(where: { _ in true }, orNeeds: "a string")
         case .date: return try date()
-        case .int32: return try number("an integer of 32 bits") { Int32($0) != nil }
-        case .int64: return try number("an integer of 64 bits") { Int64($0) != nil }
+        case .int32: return try number("a 32-bit integer") { Int32($0) != nil }
+        case .int64: return try number("a 64-bit integer") { Int64($0) != nil }
         case .double: return try number("a number, NaN, Infinity or -Infinity") { _ in true }
         case .decimal: return try number("a decimal number, NaN, Infinity or -Infinity") { _ in true }
         case .binary: return try binary()

@@ -73,6 +73,6 @@ struct UTF16Decoder {
     }
 
     private static var isBroken: SourceError {
-        SourceError(.encoding("the text is UTF-16 with half a character here"), at: TextPlace())
+        SourceError(.encoding("the UTF-16 text has an incomplete character here"), at: TextPlace())
     }
 }

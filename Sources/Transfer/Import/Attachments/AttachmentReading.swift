@@ -46,7 +46,7 @@ actor AttachmentReading {
             let compressed = InlineBase64.bytes(of: base64.span)
             return Base64.encode(try Gzip.decompress(compressed, limit: Self.decompressedLimit))
         } catch {
-            throw AttachmentError(name, "is not compressed as its encoding says: \(error)")
+            throw AttachmentError(name, "is not compressed as its 'encoding' states: \(error)")
         }
     }
 

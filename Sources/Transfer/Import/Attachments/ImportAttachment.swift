@@ -46,7 +46,7 @@ enum MissingBytes: Sendable, Equatable {
     var reason: String {
         switch self {
         case .notExported: "is a stub without its bytes"
-        case .noFolder: "is a stub, and its bytes are in the folder of the export"
+        case .noFolder: "is a stub whose bytes are in the export's attachment folder"
         case .noFile(let path): "is missing: there is no file \(path)"
         }
     }
@@ -55,7 +55,7 @@ enum MissingBytes: Sendable, Equatable {
         switch self {
         case .notExported: "export with --attachments"
         case .noFolder: "name that folder with --attachments DIR"
-        case .noFile: "name the folder that has it with --attachments DIR"
+        case .noFile: "use --attachments DIR to name the folder that contains it"
         }
     }
 }
@@ -64,7 +64,9 @@ enum MissingBytes: Sendable, Equatable {
 struct AttachmentError: Error {
     let reason: String
 
-    init(_ name: String, _ reason: String) { self.reason = "the attachment '\(name)' \(reason)" }
+    init(reason: String) { self.reason = reason }
+
+    init(_ name: String, _ reason: String) { self.init(reason: "the attachment '\(name)' \(reason)") }
 }
 
 extension ImportAttachment {
@@ -73,7 +75,7 @@ extension ImportAttachment {
     /// - Parameter store: The folder; nil if none was given.
     static func all(of document: JSONValue, store: AttachmentStore?) throws(AttachmentError) -> [ImportAttachment] {
         guard let members = document["_attachments"], members.kind != .null else { return [] }
-        guard members.kind == .object else { throw AttachmentError("", "list is not an object") }
+        guard members.kind == .object else { throw AttachmentError(reason: "_attachments is not an object") }
         return try members.members.map { member throws(AttachmentError) in
             let name = member.name.string ?? ""
             guard member.name.isText else { throw AttachmentError(name, "has a lone surrogate in its name") }

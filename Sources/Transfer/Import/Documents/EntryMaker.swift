@@ -80,7 +80,7 @@ struct EntryMaker {
             guard try matcher?.matches(text.root) != false else { return nil }
         } catch {
             let id = text.root["_id"]?.string.map { DocumentID($0) }
-            return .refused(origin, id: id, reason: "the selector can't be decided: \(error)")
+            return .refused(origin, id: id, reason: "the selector can't be evaluated: \(error)")
         }
         return admission.admit(text, origin, isShared: isShared)
     }
@@ -144,7 +144,7 @@ struct DocumentAdmission: Sendable {
         }
         if text.isEmpty { throw Refusal(reason: "its _id is empty") }
         if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
-            throw Refusal(reason: "its _id begins with '_'; only those of _design/ documents may")
+            throw Refusal(reason: "its _id begins with '_'; only ids of design documents may")
         }
         if !dialect.acceptsNullInIDs, text.utf8.contains(0) {
             throw Refusal(reason: "its _id contains U+0000, which \(dialect.name) does not accept")

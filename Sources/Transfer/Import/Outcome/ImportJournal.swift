@@ -236,7 +236,7 @@ struct ImportProgress: Sendable, Equatable {
         guard (try? JSONText(bytes).root)?["changebot"]?.string == "import-progress" else {
             throw TransferError(
                 .occupied,
-                "\(path) exists and does not contain the progress of an import; name another --progress-file")
+                "\(path) exists and does not contain the progress of an import; choose another --progress-file")
         }
     }
 
@@ -307,16 +307,16 @@ struct ImportIdentity: Sendable, Equatable {
     /// What differs, for a message; nil if nothing does.
     func mismatch(with other: ImportIdentity) -> String? {
         if input != other.input { return "the input has changed since" }
-        if target != other.target { return "it went to \(target)" }
+        if target != other.target { return "its target was \(target)" }
         if mode != other.mode { return "its --mode was \(mode.rawValue)" }
-        if mapping != other.mapping { return "it had another --map" }
-        if schema != other.schema { return "it had another --schema" }
-        if selector != other.selector { return "it had another --selector" }
+        if mapping != other.mapping { return "its --map was different" }
+        if schema != other.schema { return "its --schema was different" }
+        if selector != other.selector { return "its --selector was different" }
         guard let reading, let now = other.reading else { return nil }
         if reading.format != now.format {
             return reading.format.map { "its --format was \($0.rawValue)" } ?? "it had no --format"
         }
-        return reading.delimiter == now.delimiter ? nil : "it had another --delimiter"
+        return reading.delimiter == now.delimiter ? nil : "its --delimiter was different"
     }
 }
 

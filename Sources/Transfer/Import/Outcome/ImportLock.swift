@@ -20,7 +20,7 @@ final class ImportLock {
                 close(descriptor)
                 throw TransferError(
                     .locked,
-                    "another import keeps its progress in \(progressPath); wait for it, or name another --progress-file"
+                    "another import keeps its progress in \(progressPath); wait for it, or choose another --progress-file"
                 )
             }
             // An import that has just ended may have removed the file.

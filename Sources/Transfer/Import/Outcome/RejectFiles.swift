@@ -56,12 +56,12 @@ final class RejectFiles {
         let bytes = try WholeFile.read(path, limit: beginning.count, whole: false) ?? []
         guard zip(bytes, beginning).allSatisfy({ $0 == $1 }) else {
             throw TransferError(
-                .cannotCreate, "\(path) exists and does not contain reasons; name another --reject")
+                .cannotCreate, "\(path) exists and is not a file of reject reasons; choose another --reject")
         }
     }
 
     private static func notARejectFile(_ path: String) -> TransferError {
-        TransferError(.cannotCreate, "\(path) exists and is not a reject file; name another --reject")
+        TransferError(.cannotCreate, "\(path) exists and is not a reject file; choose another --reject")
     }
 
     private func truncate(to point: SavePoint) throws(TransferError) {

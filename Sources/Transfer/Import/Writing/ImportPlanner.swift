@@ -25,7 +25,7 @@ struct ImportPlanner: Sendable {
         self.rendering = rendering
         reading = rendering.reading
         digests = AttachmentDigests(
-            gateway, contact, logger, unreadable: "an attachment can't be compared, and is written again")
+            gateway, contact, logger, unreadable: "an attachment can't be compared, so it is written again")
         conflicts = settings.policies.map { policies in
             ImportConflicts(
                 policies: policies, gateway: gateway, contact: contact, reading: rendering.reading,

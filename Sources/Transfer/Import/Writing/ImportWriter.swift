@@ -369,6 +369,6 @@ extension ImportOutcome {
     }
 
     fileprivate static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
-        .rejected(reason: "not accepted \(AttemptLimits.failures) times: \(outcome.explanation)")
+        .rejected(reason: "not accepted in \(AttemptLimits.failures) attempts; last result: \(outcome.explanation)")
     }
 }
