@@ -20,22 +20,22 @@ extension Gateway {
 
     private func openAsItIs(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
         var authorization = try await authorization()
-        var response = try await sendOnce(request, as: authorization)
-        if response.status == 401 {
+        var exchange = try await sendOnce(request, as: authorization)
+        if exchange.response.status == 401 {
             // The connection can be reused once the body is read to its end.
-            let refusal = await judge(response, to: request, sentWith: authorization)
+            let refusal = await judge(exchange, sentWith: authorization)
             guard let other = try await self.authorization(insteadOf: authorization), request.source == nil else {
                 throw refusal
             }
             authorization = other
-            response = try await sendOnce(request, as: authorization)
+            exchange = try await sendOnce(request, as: authorization)
         }
-        noteRenewal(response.headers, of: authorization)
-        guard (200..<300).contains(response.status) else {
-            throw await judge(response, to: request, sentWith: authorization)
+        noteRenewal(exchange.response.headers, of: authorization)
+        guard (200..<300).contains(exchange.response.status) else {
+            throw await judge(exchange, sentWith: authorization)
         }
         hasAnswered.withLock { $0 = true }
-        return response
+        return exchange.response
     }
 
     /// Sends a request unless its credentials were just refused, and records whether they are accepted.
@@ -43,59 +43,18 @@ extension Gateway {
     /// - Throws: `.unauthorized` with ``GatewayError/isHeldBack`` without sending anything.
     private func sendOnce(
         _ request: GatewayRequest, as authorization: Authorization
-    ) async throws(GatewayError) -> HTTPResponse {
+    ) async throws(GatewayError) -> LoginExchange {
         guard case .credentials(let credentials?) = authorization else {
-            return try await send(request, as: authorization)
+            return LoginExchange(request, try await send(request, as: authorization), nil)
         }
-        return try await whileLoginsPass(credentials) { () async throws(GatewayError) in
-            try await send(request, as: authorization)
-        }
-    }
-
-    /// Sends a request with a user's credentials, unless they were just refused.
-    func whileLoginsPass(
-        _ credentials: GatewayCredentials, _ send: () async throws(GatewayError) -> HTTPResponse
-    ) async throws(GatewayError) -> HTTPResponse {
-        let key = LoginGate.Key(server: String(url.origin), credentials: credentials)
-        let gate = settings.loginGate
-        admission: for _ in 0..<LoginGate.maxWaits {
-            switch gate.admit(key, at: settings.now()) {
-            case .go: break admission
-            case .hold(let next): throw .heldBack(at: url, credentials, nextAttempt: next)
-            case .wait:
-                do { try await Task.sleep(for: LoginGate.wait) } catch {
-                    throw GatewayError(.cancelled, "\(url): cancelled")
-                }
-            }
-        }
-        let sent = settings.now()
-        do throws(GatewayError) {
-            let response = try await send()
-            if (200..<300).contains(response.status) { gate.noteAccepted(key, sent: sent) }
-            return response
-        } catch {
-            gate.noteUnanswered(key)
-            throw error
-        }
+        return try await sendWhileLoginsPass(request, as: authorization, testing: credentials)
     }
 
     /// Describes an answer whose status is not 2xx, and records whether it refuses the credentials.
-    private func judge(
-        _ response: HTTPResponse, to request: GatewayRequest, sentWith authorization: Authorization
-    ) async -> GatewayError {
-        let error = await refusal(response, to: request, sentWith: authorization)
-        if case .credentials(let credentials?) = authorization { noteVerdict(error, of: credentials) }
+    private func judge(_ exchange: LoginExchange, sentWith authorization: Authorization) async -> GatewayError {
+        let error = await refusal(exchange.response, to: exchange.request, sentWith: authorization)
+        noteVerdict(error, of: exchange)
         return error
-    }
-
-    /// Records a refused login. Refusals that concern a database, a permission or a proxy do not count.
-    func noteVerdict(_ error: GatewayError, of credentials: GatewayCredentials) {
-        let key = LoginGate.Key(server: String(url.origin), credentials: credentials)
-        if error.cause == .wrongCredentials {
-            settings.loginGate.noteRefused(key, at: settings.now())
-        } else {
-            settings.loginGate.noteUnanswered(key)
-        }
     }
 
     /// Describes an answer whose status is not 2xx.

@@ -31,6 +31,8 @@ struct GatewayRequest {
     var isCompressed = false
     /// See ``ChangesRequest/usesNewConnection``.
     var usesNewConnection = false
+    /// Whether the gateway may answer only once something changes.
+    var mayAnswerLate = false
     /// How long rows of the answer may be collected, because gateways send each one separately. Nil: they are not
     /// collected.
     var gatheringTime: ClosedRange<Duration>?

@@ -13,12 +13,15 @@ import Testing
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { Self.start + .seconds(seconds) }
 
+    private func attempt(_ key: LoginGate.Key = key) -> LoginGate.Attempt { LoginGate.Attempt(key) }
+
     @Test func refusedPasswordIsSentOnceMoreThenBlockedForFiveMinutes() {
         let gate = LoginGate()
         var sent: [Int] = []
         for second in 0..<400 {
-            guard gate.admit(Self.key, at: at(Double(second))) == .go else { continue }
-            gate.noteRefused(Self.key, at: at(Double(second)))
+            let attempt = attempt()
+            guard gate.admit(attempt, at: at(Double(second))) == .goFirst else { continue }
+            gate.noteRefused(attempt, at: at(Double(second)))
             sent.append(second)
         }
         #expect(sent == [0, 10, 300, 310])
@@ -26,51 +29,67 @@ import Testing
 
     @Test func secondAttemptIsAnnounced() {
         let gate = LoginGate()
-        gate.noteRefused(Self.key, at: at(0))
-        #expect(gate.admit(Self.key, at: at(2)) == .hold(nextAttempt: .seconds(8)))
-        #expect(gate.admit(Self.key, at: at(10)) == .go)
+        gate.noteRefused(attempt(), at: at(0))
+        #expect(gate.admit(attempt(), at: at(2)) == .hold(nextAttempt: .seconds(8)))
+        let second = attempt()
+        #expect(gate.admit(second, at: at(10)) == .goFirst)
         // It is in progress.
-        #expect(gate.admit(Self.key, at: at(10)) == .hold(nextAttempt: .seconds(1)))
-        gate.noteRefused(Self.key, at: at(10.5))
-        #expect(gate.admit(Self.key, at: at(100)) == .hold(nextAttempt: nil))
+        #expect(gate.admit(attempt(), at: at(10)) == .hold(nextAttempt: .seconds(1)))
+        gate.noteRefused(second, at: at(10.5))
+        #expect(gate.admit(attempt(), at: at(100)) == .hold(nextAttempt: nil))
     }
 
     @Test func otherPasswordsUsersAndServersAreNotAffected() {
         let gate = LoginGate()
-        for _ in 0..<2 { gate.noteRefused(Self.key, at: at(0)) }
+        for _ in 0..<2 { gate.noteRefused(attempt(), at: at(0)) }
         for other in [
             LoginGate.Key(server: "http://a:5984", credentials: .basic(user: "amy", password: "new")),
             LoginGate.Key(server: "http://a:5984", credentials: .basic(user: "bob", password: "old")),
             LoginGate.Key(server: "http://b:5984", credentials: .basic(user: "amy", password: "old")),
         ] {
-            #expect(gate.admit(other, at: at(1)) == .go)
+            #expect(gate.admit(attempt(other), at: at(1)) == .goFirst)
         }
     }
 
     @Test func acceptedRequestClearsEarlierRefusals() {
         let gate = LoginGate()
-        gate.noteRefused(Self.key, at: at(0))
+        gate.noteRefused(attempt(), at: at(0))
         // A late answer: the request was sent before the password was changed.
-        gate.noteAccepted(Self.key, sent: at(-30))
-        #expect(gate.admit(Self.key, at: at(1)) == .hold(nextAttempt: .seconds(9)))
-        gate.noteAccepted(Self.key, sent: at(10))
-        #expect(gate.admit(Self.key, at: at(11)) == .go)
-        #expect(gate.admit(Self.key, at: at(11)) == .go)
+        gate.noteAccepted(attempt(), sent: at(-30), proof: at(1))
+        #expect(gate.admit(attempt(), at: at(1)) == .hold(nextAttempt: .seconds(9)))
+        gate.noteAccepted(attempt(), sent: at(10), proof: at(10.5))
+        #expect(gate.admit(attempt(), at: at(11)) == .go)
+        #expect(gate.admit(attempt(), at: at(11)) == .go)
     }
 
     /// The feed, the writers and the mark send requests at the same moment.
     @Test func requestsWaitForFirstAfterPause() {
         let gate = LoginGate()
-        #expect(gate.admit(Self.key, at: at(0)) == .go)
-        #expect(gate.admit(Self.key, at: at(0.1)) == .wait)
-        gate.noteAccepted(Self.key, sent: at(0))
-        for _ in 0..<3 { #expect(gate.admit(Self.key, at: at(9)) == .go) }
-        #expect(gate.admit(Self.key, at: at(60)) == .go)
-        #expect(gate.admit(Self.key, at: at(60)) == .wait)
-        // A longpoll is answered much later.
-        #expect(gate.admit(Self.key, at: at(63)) == .go)
-        gate.noteUnanswered(Self.key)
-        #expect(gate.admit(Self.key, at: at(63)) == .go)
+        let first = attempt()
+        #expect(gate.admit(first, at: at(0)) == .goFirst)
+        #expect(gate.admit(attempt(), at: at(0.1)) == .wait)
+        gate.noteAccepted(first, sent: at(0), proof: at(0.2))
+        for _ in 0..<3 { #expect(gate.admit(attempt(), at: at(1)) == .go) }
+        let large = attempt()
+        #expect(gate.admit(large, at: at(60)) == .goFirst)
+        #expect(gate.admit(attempt(), at: at(60)) == .wait)
+        // A large upload is answered much later.
+        let second = attempt()
+        #expect(gate.admit(second, at: at(63)) == .goFirst)
+        #expect(gate.admit(attempt(), at: at(66)) == .wait)
+        gate.noteUnanswered(second)
+        #expect(gate.admit(attempt(), at: at(66)) == .goFirst)
+        #expect(gate.admit(attempt(), at: at(77)) == .goFirst)
+    }
+
+    /// Regression: one change woke the longpolls of all bots; the answer to each one let the next request leave.
+    @Test func answersToOtherRequestsDoNotEndTest() {
+        let gate = LoginGate()
+        #expect(gate.admit(attempt(), at: at(60)) == .goFirst)
+        gate.noteAccepted(attempt(), sent: at(10), proof: at(10))
+        #expect(gate.admit(attempt(), at: at(60)) == .wait)
+        gate.noteUnanswered(attempt())
+        #expect(gate.admit(attempt(), at: at(60)) == .wait)
     }
 
     // MARK: - Over the wire
@@ -113,6 +132,63 @@ import Testing
         #expect(logins.count == 2)
         #expect(held == 118)
         await other.shutdown()
+    }
+
+    /// Regression: five bots of one process woke up together and locked the account. With sessions, all cookies end with
+    /// the password.
+    @Test(arguments: [false, true])
+    func botsThatWakeTogetherSendRefusedPasswordTwice(usesSession: Bool) async throws {
+        let elapsed = Monitor<Duration>(.zero)
+        var settings = settings(elapsed)
+        settings.usesSession = usesSession
+        let isChanged = Monitor(false)
+        let refused = EventCounter()
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                guard isChanged.with({ $0 }) else {
+                    let cookie = "Set-Cookie: AuthSession=abc; Path=/; Max-Age=600"
+                    return try connection.answer(headers: couchDB + [cookie], body: #"{"ok":true,"name":"amy"}"#)
+                }
+                if request.values(of: "cookie").isEmpty { refused.increment() }
+                try connection.answer(401, headers: couchDB, body: Self.refusal)
+            }
+        }
+        defer { server.stop() }
+        let url = try GatewayURL(server.url("/todo"))
+        let bots = (0..<5).map { _ in Gateway(url, settings: settings) }
+        for bot in bots { _ = try await bot.loginInfo() }
+        isChanged.with { $0 = true }
+        for (second, count) in [(8, 1), (9, 1), (19, 2), (40, 2)] {
+            elapsed.with { $0 = .seconds(second) }
+            await withTaskGroup(of: Void.self) { group in
+                for bot in bots {
+                    group.addTask {
+                        let feed = ChangesRequest.Feed.longpoll(timeout: .seconds(50))
+                        _ = try? await bot.changes(ChangesRequest(feed: feed))
+                    }
+                    group.addTask { _ = try? await bot.document("a") }
+                }
+            }
+            #expect(refused.count == count, "after \(second) s")
+        }
+        for bot in bots { await bot.shutdown() }
+    }
+
+    /// A longpoll is answered with the next change: a write must not wait for it.
+    @Test func smallRequestTestsPasswordBeforeLongpoll() async throws {
+        let targets = Monitor<[String]>([])
+        let elapsed = Monitor<Duration>(.zero)
+        let scripted = try ScriptedGateway(settings: settings(elapsed)) { connection, request in
+            targets.with { $0.append(String(request.target.prefix { $0 != "?" })) }
+            try connection.answer(headers: couchDB, body: #"{"results":[],"last_seq":"1-a"}"#)
+        }
+        let feed = ChangesRequest(feed: .longpoll(timeout: .seconds(50)))
+        for second in [0, 0.5, 30] {
+            elapsed.with { $0 = .seconds(second) }
+            _ = try await scripted.gateway.changes(feed)
+        }
+        #expect(
+            targets.with { $0 } == ["/todo/", "/todo/_changes", "/todo/_changes", "/todo/", "/todo/_changes"])
     }
 
     @Test func changedPasswordIsSentImmediately() async throws {

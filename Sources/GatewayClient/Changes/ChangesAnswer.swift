@@ -14,6 +14,7 @@ extension Gateway {
     public func changes(_ request: ChangesRequest) async throws(GatewayError) -> ChangesAnswer {
         var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
         exchange.usesNewConnection = request.usesNewConnection
+        exchange.mayAnswerLate = request.feed != .normal
         if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
         switch request.feed {
         case .normal:

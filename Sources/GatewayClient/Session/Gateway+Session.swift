@@ -83,15 +83,14 @@ extension Gateway {
             method: "POST", place: dialect.hasSessionOfEachDatabase ? .database("_session") : .server("_session"),
             body: [body.bytes], deadline: settings.deadlines.small)
         let credentials = GatewayCredentials.basic(user: name, password: password)
-        let response = try await whileLoginsPass(credentials) { () async throws(GatewayError) in
-            try await send(request, as: .credentials(nil))
-        }
+        let exchange = try await sendWhileLoginsPass(request, as: .credentials(nil), testing: credentials)
+        let response = exchange.response
         guard response.status == 200 else {
             var refusal = await refusal(response, to: request, sentWith: .credentials(credentials))
             if refusal.cause == .unknownDatabaseOrLogin, await isDatabaseKnown() {
                 refusal = .wrongCredentials(refusedBy: url)
             }
-            noteVerdict(refusal, of: credentials)
+            noteVerdict(refusal, of: exchange)
             throw refusal
         }
         let answer: [UInt8]

@@ -81,7 +81,8 @@ struct CSVDocuments {
         if type == .boolean {
             // Spreadsheets write them in upper case.
             let text = String(decoding: characters, as: UTF8.self)
-            return ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text) ? Array(text.lowercased().utf8)[...] : nil
+            return ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text)
+                ? Array(text.lowercased().utf8)[...] : nil
         }
         var tape = JSONTape(minimumCapacity: 1)
         guard (try? tape.scanDocument(characters.span)) != nil else { return nil }
