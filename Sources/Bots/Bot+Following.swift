@@ -50,6 +50,7 @@ extension Bot {
         if settings.feed.since == .now, !settings.delivery.isDryRun, try ledger.checkpoint() == nil {
             try await ledger.saveCheckpoint(start)
         }
+        if case .same = watched.finding, !settings.delivery.isDryRun { try await ledger.noteDatabase(info) }
         let missed = try missedRules(changed, ledger)
         let catchesUp = settings.catchesUp ? missed : []
         if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }

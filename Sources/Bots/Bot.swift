@@ -200,7 +200,7 @@ package struct Bot: Service {
         }
         logger.warning("starting over from the beginning", metadata: [LogKey.reason: "\(reset.reason)"])
         return try await keeper.renew(reset, state) { identity in
-            try await state.ledger.startOver(identity: identity, at: .start, reason: reset.reason)
+            try await state.ledger.startOver(identity: identity, at: .start, reason: reset.reason, record: reset.record)
         }
     }
 }

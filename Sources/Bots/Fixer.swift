@@ -103,7 +103,9 @@ package struct Fixer: Service {
         let watched = try await keeper.open { reset, state in
             logger.notice(
                 "forgetting the earlier passes over the database", metadata: [LogKey.reason: "\(reset.reason)"])
-            return try await keeper.renew(reset, state) { try await state.ledger.forgetDatabase(identity: $0) }
+            return try await keeper.renew(reset, state) {
+                try await state.ledger.forgetDatabase(identity: $0, record: reset.record)
+            }
         }
         // Rewrites the mark: otherwise Sync Gateway drops it after 90 days.
         try? await watched.watch.copyCheckpoint()

@@ -122,6 +122,106 @@ import Testing
     }
 }
 
+/// Gateways that lose the bot's mark some time after it was written.
+@Suite(.limitedParallelism) struct LostMarkTests {
+    /// What such a gateway answers.
+    enum Mode: String, CaseIterable {
+        /// The mark is dropped after a while, as by a cache.
+        case vanishing
+        /// The marks of two databases are shown in turn.
+        case alternating
+    }
+
+    private struct Memory {
+        var reads = 0
+        var marks: [Int: String] = [:]
+
+        /// The database that is shown now.
+        func shown(_ mode: Mode) -> Int { mode == .alternating ? reads / 8 % 2 : 0 }
+    }
+
+    private func server(_ mode: Mode) throws -> ScriptedServer {
+        let memory = Locked(Memory())
+        let missing = ScriptedServer.Answer(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)
+        let overrule: @Sendable (TestRequest, ScriptedServer.Answer) -> ScriptedServer.Answer = { request, answer in
+            memory.withLock { memory in
+                guard request.method == "GET" else {
+                    if mode == .vanishing { memory.reads = 0 }
+                    let members = (try? JSONText(request.body))?.root.members.filter { $0.name.string != "_rev" } ?? []
+                    let texts = members.map { String(decoding: request.body[$0.range], as: UTF8.self) }
+                    memory.marks[memory.shown(mode)] = texts.joined(separator: ",")
+                    return answer
+                }
+                memory.reads += 1
+                if mode == .vanishing, memory.reads > 3 { memory.marks = [:] }
+                let mark = memory.marks[memory.shown(mode)]
+                return mark.map { ScriptedServer.Answer(body: #"{"_rev":"0-1",\#($0)}"#) } ?? missing
+            }
+        }
+        return try ScriptedServer(overrule: overrule) { request, _ in
+            request.path == "/todo/_changes"
+                ? ScriptedServer.feed([ScriptedServer.row(1), ScriptedServer.row(2)], last: 2)
+                : ScriptedServer.written(request)
+        }
+    }
+
+    private func bot(
+        _ server: ScriptedServer, _ directory: String, _ lines: Locked<[String]>, isOneShot: Bool
+    ) throws -> Bot {
+        let ruleSet = try server.ruleSet(directory)
+        var settings = BotSettings()
+        settings.isOneShot = isOneShot
+        settings.checkInterval = .milliseconds(10)
+        settings.delivery.retries.isDaemon = !isOneShot
+        return Bot(
+            gateway: Gateway(try GatewayURL(server.server.url("/todo"))), ruleSet: ruleSet,
+            state: try server.place(directory, ruleSet), settings: settings, report: RunReport(),
+            logger: Logger(label: "test") { _ in LineHandler(lines: lines) })
+    }
+
+    private func count(_ part: String, _ lines: Locked<[String]>) -> Int {
+        lines.withLock { $0.count { $0.contains(part) } }
+    }
+
+    /// It read everything again once a minute, for ever.
+    @Test(arguments: Mode.allCases)
+    func idleDaemonStartsOverOnceAndContinuesWithoutAMark(mode: Mode) async throws {
+        try await withDirectory { directory in
+            let server = try server(mode)
+            let lines = Locked<[String]>([])
+            let bot = try bot(server, directory, lines, isOneShot: false)
+            let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { try await group.run() }
+                while count("does not keep the bot's mark", lines) == 0 {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+            #expect(count("starting over", lines) == 1)
+            #expect(count("does not keep the bot's mark", lines) == 1)
+        }
+    }
+
+    /// Each run read everything again.
+    @Test func laterRunsDoNotStartOverAgain() async throws {
+        try await withDirectory { directory in
+            let server = try server(.vanishing)
+            let lines = Locked<[String]>([])
+            for _ in 1...6 {
+                try await bot(server, directory, lines, isOneShot: true).run()
+                // The mark vanishes between two runs.
+                let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
+                for _ in 1...4 { _ = try await gateway.localDocument("changebot.changebot") }
+                await gateway.shutdown()
+            }
+            #expect(count("starting over", lines) == 1)
+            #expect(server.requests("/todo/_changes").count { $0.target.contains("since=0&") } == 2)
+        }
+    }
+}
+
 /// Keeps messages.
 private struct LineHandler: LogHandler {
     let lines: Locked<[String]>

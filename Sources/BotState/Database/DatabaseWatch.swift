@@ -132,23 +132,30 @@ package struct DatabaseWatch: Sendable {
             guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
             return try await look(after: earlier + [found?.mark])
         case .unstable: throw marks.giveUp("each check finds a different mark")
-        case .reset(let reset):
-            try await prove(reset)
-            return .reset(reset)
+        case .reset(let reset): return .reset(try await prove(reset))
         }
     }
 
-    /// Called before everything is processed again: the database must keep the new mark, or the next check would find
-    /// another reset.
+    /// Called before everything is processed again: the reset must be credible, and the database must keep the new mark,
+    /// or the next check would find another reset.
     ///
+    /// - Returns: The reset, with what the state has to know about it.
     /// - Throws: `.notOffered` if marks prove nothing here.
-    private func prove(_ reset: DatabaseReset) async throws {
-        guard !isReadOnly else { return }
-        let checkpoint = try await newestCheckpoint
-        guard marks.trust.believesReset(hasProgress: checkpoint.map { $0.sequence != .start } ?? false) else {
-            throw marks.giveUp("each check finds another reset")
+    private func prove(_ reset: DatabaseReset) async throws -> DatabaseReset {
+        guard !isReadOnly else { return reset }
+        let info = try await marks.gateway.databaseInfo()
+        let (record, known) = try await ledger.apart { ledger throws(StateError) in
+            (try ledger.resetRecord(), try ledger.databaseIdentity())
+        }
+        let checkpoint = try await newestCheckpoint?.sequence
+        let evidence = record.evidence(of: reset, info, checkpoint: checkpoint)
+        guard marks.trust.believesReset(evidence) else {
+            throw marks.giveUp("it shows a reset again, but the database has not changed since the last one")
         }
         if reset.mark == nil { _ = try await marks.leave() }
+        var reset = reset
+        reset.record = record.noting(resetFrom: known, info)
+        return reset
     }
 
     private func check() async throws(StateError) -> MarkCheck {
@@ -246,58 +253,4 @@ struct CopySchedule {
     }
 
     mutating func noteCopy(at now: ContinuousClock.Instant) { copied = now }
-}
-
-/// What the mark in the database says about the state's database.
-struct MarkCheck {
-    enum Result: Equatable {
-        /// The database is the state's.
-        case same(FoundMark)
-        /// The state has no database yet, and from now on belongs to this one.
-        case adopt(FoundMark)
-        /// The state has no database yet, and this one has no mark: add one.
-        case addMark
-        /// The mark is missing, different or an earlier one. One answer is not enough: it may come from a gateway that
-        /// is just starting, or from a cache.
-        case lookAgain
-        /// No two checks agree.
-        case unstable
-        case reset(DatabaseReset)
-    }
-
-    /// The most checks before it is clear that no two agree.
-    private static let mostLooks = 3
-
-    /// The nonce of the state's database; nil if it has none yet.
-    let known: String?
-    /// How many times the mark had been written when it was last seen.
-    let generation: Int
-
-    /// - Parameter earlier: The results of the checks just before this one. The gateway has reported the database as
-    ///   online since.
-    func result(_ found: FoundMark?, after earlier: [DatabaseMark?] = []) -> Result {
-        guard let known else { return found.map { .adopt($0) } ?? .addMark }
-        // A restored backup may hold an older version of the mark.
-        let isOwn = found?.mark.identity == known
-        if isOwn, let found, found.generation >= generation { return .same(found) }
-        guard let last = earlier.last, last?.identity == found?.mark.identity else {
-            return earlier.count + 1 < Self.mostLooks ? .lookAgain : .unstable
-        }
-        return .reset(DatabaseReset(mark: found?.mark, isOlder: isOwn))
-    }
-}
-
-/// The database is no longer the one that the state belongs to.
-package struct DatabaseReset: Error, Equatable {
-    /// The current mark, if any: then another bot, or this bot on another machine, was first.
-    package let mark: DatabaseMark?
-    /// The mark is an earlier version of this bot's own.
-    package var isOlder = false
-
-    package var reason: String {
-        if isOlder { return "the database was restored: it has an earlier version of this bot's mark" }
-        return mark == nil
-            ? "the database was reset or restored: this bot's mark is missing"
-            : "the database was reset or restored: its mark is not this bot's"
-    }
 }

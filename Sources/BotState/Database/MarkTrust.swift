@@ -7,7 +7,8 @@ package import Logging
 package final class MarkTrust: Sendable {
     /// After this many consecutive failed requests for the mark, the run continues without it.
     private static let mostFailures = 5
-    /// After this many resets within ``memory``, the marks are given up.
+    /// After this many resets within ``memory``, the marks are given up. Of resets that only the mark shows, one is
+    /// enough.
     private static let mostResets = 5
     private static let memory: Duration = .seconds(600)
 
@@ -77,14 +78,29 @@ package final class MarkTrust: Sendable {
         }
     }
 
+    /// What supports a reset that the mark shows.
+    enum Evidence {
+        /// Only the mark, and nothing new was read since the last reset.
+        case none
+        /// Only the mark; there were new changes since the last reset, if any.
+        case progress
+        /// The database has another start time, or fewer changes than were read.
+        case otherDatabase
+    }
+
     /// Notes a detected reset, before anything is processed again.
     ///
-    /// - Parameter hasProgress: Whether the run has saved a checkpoint since the last reset.
-    /// - Returns: Whether the reset is credible: real resets are rare, and the run makes progress between two of them.
-    func believesReset(hasProgress: Bool, at now: ContinuousClock.Instant = .now) -> Bool {
+    /// - Returns: Whether the reset is credible: real resets are rare, and rarely shown by the mark alone.
+    func believesReset(_ evidence: Evidence, at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             state.resets.removeAll { $0.duration(to: now) >= Self.memory }
-            guard state.resets.isEmpty || hasProgress, state.resets.count < Self.mostResets else { return false }
+            let most =
+                switch evidence {
+                case .none: 0
+                case .progress: 1
+                case .otherDatabase: Self.mostResets
+                }
+            guard state.resets.count < most else { return false }
             state.resets.append(now)
             return true
         }

@@ -29,25 +29,31 @@ extension Ledger {
     /// schedules, counts and the other addresses, where the old database may still exist, and stores the new nonce. One
     /// transaction. Checkpoints and dead letters are kept.
     ///
-    /// - Parameter identity: The new nonce; nil if it is not known.
-    package func forgetDatabase(identity: String?) async throws(StateError) {
+    /// - Parameters:
+    ///   - identity: The new nonce; nil if it is not known.
+    ///   - record: Replaces ``resetRecord()``; nil: leave it.
+    package func forgetDatabase(identity: String?, record: ResetRecord? = nil) async throws(StateError) {
         try await write { [address] database in
             try Self.forgetDatabase(identity: identity, address, database)
             try Self.moveLog(to: nil, database)
+            if let record { try Self.set("resets", record.json, database) }
         }
     }
 
     /// The same, and sets the checkpoint to `sequence`, in the same transaction.
     ///
-    /// - Parameter reason: For the checkpoint's history.
+    /// - Parameters:
+    ///   - reason: For the checkpoint's history.
+    ///   - record: Replaces ``resetRecord()``; nil: leave it.
     package func startOver(
-        identity: String?, at sequence: SequenceID, reason: String
+        identity: String?, at sequence: SequenceID, reason: String, record: ResetRecord? = nil
     ) async throws(StateError) {
         let checkpoint = newCheckpoint(sequence, reason: reason)
         try await write { [address] database in
             try Self.forgetDatabase(identity: identity, address, database)
             try Self.append(checkpoint, database)
             try Self.moveLog(to: sequence.description, database)
+            if let record { try Self.set("resets", record.json, database) }
         }
     }
 
@@ -59,11 +65,22 @@ extension Ledger {
         guard try await apart({ ledger throws(StateError) in try ledger.markGeneration() }) != generation else {
             return
         }
-        try await write { database in
-            try database.execute(
-                database.dialect.replace(into: "identity", ["name", "value"], key: ["name"]),
-                ["mark", "\(generation)"])
+        try await write { try Self.set("mark", "\(generation)", $0) }
+    }
+
+    /// What is known about earlier resets of the database.
+    func resetRecord() throws(StateError) -> ResetRecord {
+        try fact("resets").flatMap(ResetRecord.init) ?? ResetRecord()
+    }
+
+    /// Records the database that the state belongs to. No write if that is recorded already.
+    package func noteDatabase(_ info: DatabaseInfo) async throws(StateError) {
+        let (old, new) = try await apart { ledger throws(StateError) in
+            let record = try ledger.resetRecord()
+            return (record, record.noting(info))
         }
+        guard new != old else { return }
+        try await write { try Self.set("resets", new.json, $0) }
     }
 
     /// Records that a process of a fleet is about to write the mark.
@@ -108,6 +125,11 @@ extension Ledger {
         try read { database in
             try database.value(String.self, "SELECT value FROM identity WHERE name = ?", [name])
         }
+    }
+
+    private static func set(_ name: String, _ value: String, _ database: any StateSession) throws {
+        try database.execute(
+            database.dialect.replace(into: "identity", ["name", "value"], key: ["name"]), [name, value])
     }
 
     private static func forgetDatabase(

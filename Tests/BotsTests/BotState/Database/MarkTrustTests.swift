@@ -8,18 +8,22 @@ import Testing
 @Suite struct MarkTrustTests {
     private static let start = ContinuousClock.now
 
-    @Test func secondResetWithoutProgressIsNotBelieved() {
+    /// Regression: a mark that vanished a while after each write made a bot read everything once a minute.
+    @Test func markAloneShowsOneReset() {
+        #expect(!MarkTrust().believesReset(.none, at: Self.start))
         let trust = MarkTrust()
-        #expect(trust.believesReset(hasProgress: false, at: Self.start))
-        #expect(!trust.believesReset(hasProgress: false, at: Self.start + .seconds(60)))
-        #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(60)))
+        #expect(trust.believesReset(.progress, at: Self.start))
+        #expect(!trust.believesReset(.none, at: Self.start + .seconds(60)))
+        #expect(!trust.believesReset(.progress, at: Self.start + .seconds(60)))
+        #expect(trust.believesReset(.otherDatabase, at: Self.start + .seconds(60)))
+        #expect(trust.believesReset(.progress, at: Self.start + .seconds(700)))
     }
 
     @Test func manyResetsAreNotBelieved() {
         let trust = MarkTrust()
-        for time in 0..<5 { #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(time))) }
-        #expect(!trust.believesReset(hasProgress: true, at: Self.start + .seconds(10)))
-        #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(700)))
+        for time in 0..<5 { #expect(trust.believesReset(.otherDatabase, at: Self.start + .seconds(time))) }
+        #expect(!trust.believesReset(.otherDatabase, at: Self.start + .seconds(10)))
+        #expect(trust.believesReset(.otherDatabase, at: Self.start + .seconds(700)))
     }
 
     @Test func fiveConsecutiveFailuresAbandonTheMark() {
