@@ -186,7 +186,7 @@ package struct DatabaseMark: Sendable, Equatable {
         _ checkpoint: (sequence: SequenceID, ruleSetHash: String)?, channels: [String]?, savedAt: String
     ) -> DatabaseMark {
         var mark = self
-        mark.checkpoint = checkpoint?.sequence
+        mark.checkpoint = checkpoint.flatMap { Self.sequence(SmallJSON($0.sequence.json)) }
         mark.ruleSetHash = checkpoint?.ruleSetHash ?? ""
         mark.channels = channels
         mark.savedAt = savedAt
@@ -204,22 +204,32 @@ package struct DatabaseMark: Sendable, Equatable {
             return nil
         }
         self.identity = identity
-        checkpoint =
-            switch document["checkpoint"] {
-            case .number(let text): SequenceID(text)
-            case .string(let text): SequenceID(Self.quoted(text))
-            default: nil
-            }
+        checkpoint = Self.sequence(document["checkpoint"])
         ruleSetHash = document["rule_set"]?.string ?? ""
         channels = document["channels"]?.elements?.compactMap(\.string)
         savedAt = document["saved_at"]?.string ?? ""
         write = document["write"]?.string ?? ""
     }
 
-    private static func quoted(_ text: String) -> String {
-        var json: [UInt8] = []
-        json.appendJSONString(text.utf8)
-        return String(decoding: json, as: UTF8.self)
+    /// The sequence as a gateway returns it: CouchDB writes JSON without white space and needless escapes. Nil for
+    /// another value.
+    private static func sequence(_ value: SmallJSON?) -> SequenceID? {
+        value.flatMap(respelled).flatMap { SequenceID($0) }
+    }
+
+    private static func respelled(_ value: SmallJSON) -> String? {
+        switch value {
+        case .number(let text): return text
+        case .string(let text):
+            var json: [UInt8] = []
+            json.appendJSONString(text.utf8)
+            return String(decoding: json, as: UTF8.self)
+        // BigCouch: a number and a string.
+        case .array(let elements):
+            let texts = elements.compactMap(respelled)
+            return texts.count == elements.count ? "[\(texts.joined(separator: ","))]" : nil
+        default: return nil
+        }
     }
 
     var json: [UInt8] {

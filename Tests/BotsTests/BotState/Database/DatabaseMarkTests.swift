@@ -16,7 +16,8 @@ import Testing
     private static let marks = [
         mark(nil), mark("5", rules: "r1", savedAt: "2026-11-20T10:00:00Z"), mark("18446744073709551615"),
         // Sequences that are strings stay strings.
-        mark(#""5""#), mark("1::5"), mark("12-g1AAAACXeJzL\"\\"), mark("\"\""), mark("0", channels: []),
+        mark(#""5""#), mark("1::5"), mark("12-g1AAAACXeJzL\"\\"), mark("\"\""), mark(#"[200,"200-g1AA"]"#),
+        mark(#"[ [1, 2] , "3\/4" ]"#), mark("[]"), mark("0", channels: []),
         mark("7", channels: ["a", "ä\"\u{1}\u{2028}", ""]), mark("7", rules: "\u{0}\u{7f}\"", savedAt: "😀"),
         DatabaseMark(identity: "\"\\\u{1F600}\n"),
     ]
@@ -72,6 +73,16 @@ import Testing
     }
 
     // MARK: - The copy of the checkpoint
+
+    /// Regression: BigCouch's sequences are lists, which were read back as none. CouchDB omits white space.
+    @Test func listIsReadAgainAsItIsStored() throws {
+        let mark = Self.mark(#"[ 200, "200-g1\/AA" ]"#, rules: "r1", savedAt: "then")
+        let stored =
+            #"{"identity":"0123456789abcdef","checkpoint":[200,"200-g1/AA"],"rule_set":"r1","#
+            + #""saved_at":"then"}"#
+        #expect(DatabaseMark(Array(stored.utf8)) == mark)
+        #expect(mark.checkpoint?.description == #"[200,"200-g1/AA"]"#)
+    }
 
     @Test func copyKeepsTheIdentity() {
         let mark = Self.mark("5", rules: "r1", channels: ["a"], savedAt: "then")
