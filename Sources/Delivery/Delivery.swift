@@ -201,7 +201,7 @@ package struct Delivery: Sendable {
 
     private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
-            logger.info("finishing the work under way")
+            logger.info("finishing the current work")
             await progress.note(.stopping)
         }
     }

@@ -53,7 +53,7 @@ package final class EmbeddedGateway: Sendable {
             state = .starting
             return true
         }
-        precondition(isIdle, "the embedded gateway is running already")
+        precondition(isIdle, "the embedded gateway is already running")
         do {
             try checkNames()
             let store = try openStore()

@@ -69,5 +69,5 @@ extension MetricFamily {
     fileprivate static let fleetFencedCommits = MetricFamily(
         "changebot_fleet_fenced_commits_total", .counter, "Commits of this member that were refused.")
     fileprivate static let fleetUnknownCommits = MetricFamily(
-        "changebot_fleet_unknown_commits_total", .counter, "Commits of this member that may or may not be stored.")
+        "changebot_fleet_unknown_commits_total", .counter, "Commits of this member that ended without an answer.")
 }

@@ -25,7 +25,7 @@ extension Standby {
             tasks.addTask {
                 try await self.untilDrained()
                 isDrained.withLock { $0 = true }
-                self.logger.notice("drained: finishing the work under way")
+                self.logger.notice("drained: finishing the current work")
                 await group.triggerGracefulShutdown()
             }
             defer { tasks.cancelAll() }

@@ -61,7 +61,7 @@ struct ReplicateCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --both-ways, the mappings for the way back: the inverse of --map. Can be repeated.",
+            "With --both-ways, the mappings for the direction TARGET to SOURCE: the inverse of --map. Can be repeated.",
             valueName: "rules"), completion: .yamlFile)
     var mapBack: [String] = []
 

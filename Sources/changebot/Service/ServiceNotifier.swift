@@ -116,10 +116,10 @@ final class ServiceNotifier: Sendable {
 
     // MARK: - The end
 
-    /// Notes that the process is finishing the work under way.
+    /// Notes that the process is finishing the current work.
     func noteStopping(within grace: Duration) {
         send {
-            [$0.messages.stopping(within: grace), $0.messages.show(status: "stopping: finishing the work under way")]
+            [$0.messages.stopping(within: grace), $0.messages.show(status: "stopping: finishing the current work")]
         }
     }
 

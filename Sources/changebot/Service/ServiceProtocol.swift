@@ -51,7 +51,7 @@ struct ServiceProtocol {
     /// Announces that they were read, valid or not.
     func reloaded() -> String? { isReady && !isStopping ? "READY=1" : nil }
 
-    /// Announces that the process is finishing the work under way.
+    /// Announces that the process is finishing the current work.
     ///
     /// - Parameter grace: The longest time that this takes. systemd waits that long, even if the unit's timeout is
     ///   shorter.

@@ -65,9 +65,9 @@ struct ServiceStatus {
         switch facts.phase {
         case .connecting: return "connecting to the gateway"
         case .onStandby: return "on standby: another member is active"
-        case .drained: return "drained: takes no work of the fleet"
+        case .drained: return "drained: accepts no work from the fleet"
         case .catchingUp: return "catching up\(behind)"
-        case .stopping: return "finishing the work under way"
+        case .stopping: return "finishing the current work"
         case .following:
             guard let since = facts.behindSince, since.duration(to: now) >= Self.worthTelling else { return nil }
             return "work under way\(behind)"

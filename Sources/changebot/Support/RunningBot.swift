@@ -49,12 +49,12 @@ struct RunningBot {
 
     /// The status in a few words.
     var standing: String {
-        if let outage = status["gateway"]?["outage"], outage.kind == .object { return "gateway out of reach" }
+        if let outage = status["gateway"]?["outage"], outage.kind == .object { return "gateway unreachable" }
         return switch status["phase"]?.string {
         case "following": number("sequence", "lag") == 0 ? "up to date" : "following, work under way"
         case "catching_up": "catching up"
         case "standing_by": "on standby: another member is active"
-        case "drained": "drained: takes no work of the fleet"
+        case "drained": "drained: accepts no work from the fleet"
         case "stopping": "stopping"
         default: "connecting"
         }

@@ -101,7 +101,7 @@ import Testing
         #expect(text(bot(.following)) == "up to date")
         #expect(text(bot(.following, behindFor: 9)) == "up to date")
         #expect(text(bot(.following, behindFor: 10)) == "work under way")
-        #expect(text(bot(.stopping)) == "finishing the work under way")
+        #expect(text(bot(.stopping)) == "finishing the current work")
         #expect(text(bot(.following, end: "done")) == "ended: done")
         #expect(text(bot(.following, deadLetters: 3)) == "up to date; 3 dead letters")
         #expect(text() == "starting")

@@ -80,7 +80,7 @@ struct BrowserTests {
                 first.process.kill()
                 let trouble = "document.querySelector('section[aria-label^=Trouble]')"
                 try await browser.wait(until: "\(trouble).textContent.includes('the next attempt is in')")
-                #expect(try await browser.text(Self.state) == "gateway out of reach")
+                #expect(try await browser.text(Self.state) == "gateway unreachable")
                 #expect(try await browser.text("document.title").hasPrefix("✗ "))
                 #expect(try await browser.text("document.getElementById('spoken').textContent").contains("reach"))
                 try await browser.expectGoodLayout("outage")
