@@ -214,11 +214,11 @@ package struct Delivery: Sendable {
             counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
             deadLettered: context.state.deadLettered, mode: mode, settings: settings, logger: logger,
             intake: makeIntake(),
-            decider: context.rules.set.makeDecider(),
             targets: TargetWriter(
                 ledger: ledger, progress: progress, limits: settings.limits,
                 senders: [nil: context.makeSender(context.gateway)], locks: context.targets.locks,
-                busy: isBesideFeed ? context.targets.busy : BusyDocuments(nil), logger: logger))
+                busy: isBesideFeed ? context.targets.busy : BusyDocuments(nil), budget: flow.budget,
+                decider: mode.endsOnceSettled ? context.rules.set.makeDecider() : nil, logger: logger))
     }
 
     /// The shortest time between two writes of totals.

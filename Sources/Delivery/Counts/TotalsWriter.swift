@@ -22,7 +22,6 @@ package struct TotalsWriter {
     let logger: Logger
     /// Receives dead letters, and documents to decide.
     let intake: Intake
-    let decider: Decider
     var targets: TargetWriter
 
     /// The result of one pass over all changed totals.
@@ -170,8 +169,8 @@ package struct TotalsWriter {
     private func decide(_ written: [WrittenTarget]) async throws -> Bool {
         guard mode.endsOnceSettled else { return false }
         counts.noteDecided(written)
-        let candidates = written.filter { decider.mayFire(on: $0.document.root, isDeleted: false) }
-            .map { Candidate(unread: $0.place.id, expectedBytes: $0.document.bytes.count) }
+        let candidates = written.filter(\.rulesMayFire)
+            .map { Candidate(unread: $0.place.id, expectedBytes: $0.byteCount) }
         try await intake.submit(candidates, deadLettered.newest)
         return !candidates.isEmpty
     }

@@ -5,7 +5,7 @@ internal import Locking
 /// Documents that have been read are always admitted; further reading waits for room. So a document larger than the
 /// whole budget is processed alone, and the budget is exceeded by at most one batch.
 ///
-/// The sizes of documents that are read again are known only after they have arrived: see ``Reading``.
+/// The sizes of documents that are read by their ids are known only after they have arrived: see ``Reading``.
 actor MemoryBudget {
     private let pool: MemoryPool
     private let share: MemoryPool.Member
@@ -14,7 +14,9 @@ actor MemoryBudget {
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var waitingToRead: [CheckedContinuation<Void, Never>] = []
     /// The number of open ``Reading`` objects.
-    private var readings = 0
+    private var readings: [Purpose: Int] = [:]
+    /// The room that targets take or have reserved.
+    private var targetBytes = 0
     /// Whether a document of any size is being requested.
     private var readsAlone = false
     /// The room that the last such document took.
@@ -83,19 +85,29 @@ actor MemoryBudget {
         wakeReadings()
     }
 
-    // MARK: - Documents that are read again
+    // MARK: - Documents that are read by their ids
 
-    /// A task that reads documents again, from before its first request until it has released all documents.
+    /// Why documents are read. A task may read targets while it holds candidates, but not the other way round.
+    enum Purpose { case candidates, targets }
+
+    /// A task that reads documents, from before its first request until it has released all documents.
     ///
     /// The documents are requested in portions, and take room when they arrive. Without room, no reading begins or
-    /// continues, except that one may begin if no other task reads. So every document is read in the end. A task that
-    /// holds one must not wait for another.
+    /// continues, except that one may begin if no other task reads for the same purpose. So every document is read in
+    /// the end. A task that holds one must not wait for another of the same purpose.
     final class Reading: Sendable {
         private let budget: MemoryBudget
+        private let purpose: Purpose
+        /// The room that its documents take. Candidates return theirs themselves.
+        fileprivate let targetBytes = Locked(0)
 
-        fileprivate init(_ budget: MemoryBudget) { self.budget = budget }
+        fileprivate init(_ budget: MemoryBudget, _ purpose: Purpose) { (self.budget, self.purpose) = (budget, purpose) }
 
-        deinit { Task { [budget] in await budget.endReading() } }
+        deinit {
+            Task { [budget, purpose, bytes = targetBytes.withLock(\.self)] in
+                await budget.endReading(purpose, targetBytes: bytes)
+            }
+        }
     }
 
     /// Documents that are requested together, and the room that is reserved for them until they arrive.
@@ -104,22 +116,25 @@ actor MemoryBudget {
         let limit: Int
         /// Whether it is a single document of any size. Only one of these is requested at a time.
         let isAlone: Bool
+        fileprivate let purpose: Purpose
         fileprivate let bytes: Int
     }
 
+    /// The longest answer with several documents, in bytes.
+    private var portionLimit: Int { min(2 << 20, max(1, pool.limit / 12)) }
+
     /// The next portion of documents of unknown size.
-    func portion(isAlone: Bool) -> Portion {
-        let limit = min(2 << 20, max(1, pool.limit / 12))
+    func portion(of purpose: Purpose, isAlone: Bool) -> Portion {
         // It is probably as large as the previous one.
-        let bytes = max(Content.copies * limit, isAlone ? lastAlone : 0)
-        return Portion(limit: limit, isAlone: isAlone, bytes: bytes)
+        let bytes = max(Content.copies * portionLimit, isAlone ? lastAlone : 0)
+        return Portion(limit: portionLimit, isAlone: isAlone, purpose: purpose, bytes: bytes)
     }
 
-    /// Waits for room for a first portion. ``end(_:bytes:)`` must follow.
+    /// Waits for room for a first portion. ``end(_:bytes:of:)`` must follow.
     ///
     /// - Throws: `CancellationError`.
     func beginReading(_ portion: Portion) async throws -> Reading {
-        while !mayRead(portion, isFirst: readings == 0) {
+        while !mayRead(portion, isFirst: readings[portion.purpose, default: 0] == 0) {
             try Task.checkCancellation()
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -130,14 +145,14 @@ actor MemoryBudget {
                 Task { await wakeReadings() }
             }
         }
-        readings += 1
+        readings[portion.purpose, default: 0] += 1
         begin(portion)
-        return Reading(self)
+        return Reading(self, portion.purpose)
     }
 
     /// Reserves room for another portion of the same reading, if there is room now.
     ///
-    /// - Returns: Whether the portion may be requested. Then ``end(_:bytes:)`` must follow.
+    /// - Returns: Whether the portion may be requested. Then ``end(_:bytes:of:)`` must follow.
     func continueReading(_ portion: Portion) -> Bool {
         guard mayRead(portion, isFirst: false) else { return false }
         begin(portion)
@@ -145,110 +160,44 @@ actor MemoryBudget {
     }
 
     private func mayRead(_ portion: Portion, isFirst: Bool) -> Bool {
-        (isFirst || share.hasRoom(for: portion.bytes)) && !(portion.isAlone && readsAlone)
+        if portion.isAlone, readsAlone { return false }
+        return isFirst || share.hasRoom(for: portion.bytes) || isRoomOfTargets(portion)
+    }
+
+    /// While a backlog fills the budget, all writers still read small targets concurrently: two portions need no room.
+    private func isRoomOfTargets(_ portion: Portion) -> Bool {
+        portion.purpose == .targets && targetBytes + portion.bytes <= 2 * Content.copies * portionLimit
     }
 
     private func begin(_ portion: Portion) {
         if portion.isAlone { readsAlone = true }
+        if portion.purpose == .targets { targetBytes += portion.bytes }
         share.add(portion.bytes)
     }
 
     /// A portion has arrived, or its request has failed.
     ///
-    /// - Parameter bytes: How many bytes candidates hold in addition because of it.
-    func end(_ portion: Portion, bytes: Int) {
+    /// - Parameters:
+    ///   - bytes: How much room its documents take.
+    ///   - reading: Holds the room of targets.
+    func end(_ portion: Portion, bytes: Int, of reading: Reading) {
         if portion.isAlone { (readsAlone, lastAlone) = (false, bytes) }
+        if portion.purpose == .targets {
+            targetBytes += bytes - portion.bytes
+            reading.targetBytes.withLock { $0 += bytes }
+        }
         giveBack(bytes: portion.bytes - bytes, documents: 0)
     }
 
-    private func endReading() {
-        readings -= 1
-        wakeReadings()
+    private func endReading(_ purpose: Purpose, targetBytes bytes: Int) {
+        readings[purpose, default: 0] -= 1
+        targetBytes -= bytes
+        giveBack(bytes: bytes, documents: 0)
     }
 
     private func wakeReadings() {
         let woken = waitingToRead
         waitingToRead = []
         for continuation in woken { continuation.resume() }
-    }
-}
-
-/// The memory that the bots of a process share for documents in progress.
-///
-/// Half of it is divided among the bots in equal, exclusive parts, because a bot whose gateway is unavailable keeps its
-/// memory and must not stop the others. The other half is shared.
-package final class MemoryPool: Sendable {
-    /// Bytes, for all bots together.
-    package let limit: Int
-    private let members = Locked<[Member]>([])
-
-    /// - Parameter bytes: For all bots together.
-    package init(bytes: Int) { limit = bytes }
-
-    /// The part of one bot, until ``MemoryPool/leave(_:)``.
-    package final class Member: Sendable {
-        private let pool: MemoryPool
-        private let state = Locked(State())
-
-        private struct State {
-            var bytes = 0
-            var wake: (@Sendable () -> Void)?
-        }
-
-        fileprivate init(_ pool: MemoryPool) { self.pool = pool }
-
-        /// Bytes that this bot holds.
-        var bytes: Int { state.withLock(\.bytes) }
-
-        /// Adds to what it holds; a negative number gives back, and may make room for others.
-        func add(_ bytes: Int) {
-            state.withLock { $0.bytes += bytes }
-            if bytes < 0 { pool.wakeWaiting() }
-        }
-
-        var hasRoom: Bool { pool.hasRoom(self, for: 1) }
-
-        func hasRoom(for bytes: Int) -> Bool { pool.hasRoom(self, for: bytes) }
-
-        /// Calls `wake` once when there may be room again.
-        func whenRoomReturns(_ wake: @escaping @Sendable () -> Void) {
-            state.withLock { $0.wake = wake }
-            // There may be room again by now.
-            if hasRoom { wakeUp() }
-        }
-
-        fileprivate func wakeUp() {
-            let wake = state.withLock { state in
-                defer { state.wake = nil }
-                return state.wake
-            }
-            wake?()
-        }
-    }
-
-    func join() -> Member {
-        let member = Member(self)
-        members.withLock { $0.append(member) }
-        return member
-    }
-
-    func leave(_ member: Member) {
-        members.withLock { $0.removeAll { $0 === member } }
-        wakeWaiting()
-    }
-
-    private func hasRoom(_ member: Member, for more: Int) -> Bool {
-        members.withLock { members in
-            let guaranteed = limit / 2 / max(1, members.count)
-            if member.bytes + more <= guaranteed { return true }
-            let common = members.reduce(0) { sum, other in
-                sum + max(0, other.bytes + (other === member ? more : 0) - guaranteed)
-            }
-            return common <= limit - guaranteed * members.count
-        }
-    }
-
-    private func wakeWaiting() {
-        for member in members.withLock({ $0 }) where member.hasRoom { member.wakeUp() }
     }
 }

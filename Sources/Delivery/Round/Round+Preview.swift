@@ -21,11 +21,13 @@ extension Round {
     mutating func show(to preview: Preview, _ writer: inout WriterContext) async throws {
         let staged = courses.compactMap(\.staged)
         let puts = context.puts(of: staged)
-        let lookups = try await writer.put.targets.lookUp(puts)
+        var targets = PreviewedTargets(puts.orders, plans: staged.count)
         /// A batch writes each document at most once.
         var places: Set<DocumentPlace> = []
         for index in courses.indices {
             let wanted = puts.orders.filter { $0.plan == index }
+            try await targets.advance(to: index, &writer.put.targets)
+            let lookups = targets.lookups
             guard let finding = try await survey(staged[index], index, wanted, lookups, preview, &writer) else {
                 continue
             }

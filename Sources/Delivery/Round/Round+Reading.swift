@@ -28,19 +28,23 @@ extension Round {
         left = await emptied(left)[...]
         while !left.isEmpty, courses.reduce(0, { $0 + $1.candidate.content.byteCount }) < context.limits.bytes {
             let budget = context.flow.budget
-            let portion = await budget.portion(isAlone: sender.reader.most == 1)
-            if reading == nil || courses.isEmpty {
-                reading = nil
+            let portion = await budget.portion(of: .candidates, isAlone: sender.reader.most == 1)
+            let reading: MemoryBudget.Reading
+            if let begun = self.reading, !courses.isEmpty {
+                guard await budget.continueReading(portion) else { break }
+                reading = begun
+            } else {
+                self.reading = nil
                 reading = try await budget.beginReading(portion)
-            } else if !(await budget.continueReading(portion)) {
-                break
+                self.reading = reading
             }
             let before = courses.count
             do { try await read(portion, of: &left, &sender) } catch {
-                await budget.end(portion, bytes: 0)
+                await budget.end(portion, bytes: 0, of: reading)
                 throw error
             }
-            await budget.end(portion, bytes: courses[before...].reduce(0) { $0 + $1.candidate.content.cost })
+            let cost = courses[before...].reduce(0) { $0 + $1.candidate.content.cost }
+            await budget.end(portion, bytes: cost, of: reading)
         }
         if !left.isEmpty { await context.flow.queue.putBackFirst(left) }
     }

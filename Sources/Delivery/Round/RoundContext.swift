@@ -82,8 +82,6 @@ package struct RequestLimits: Sendable {
     package var documents = 250
     /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
     package var bytes = 4 << 20
-    /// The most bytes of an answer with several documents of unknown size: 2 MiB.
-    package var bytesRead = 2 << 20
     /// A document is dead-lettered after this many writes on which the gateway failed, or this many conflicts without
     /// another revision. Each kind is counted separately.
     package var attempts = AttemptLimits.failures

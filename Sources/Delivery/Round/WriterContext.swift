@@ -27,7 +27,7 @@ struct WriterContext {
         sender = context.makeSender(context.gateway)
         resolve = ResolveStage(context: context)
         busy = BusyStage(context: context)
-        put = PutStage(context: context, decider: planner.decider, targets: context.makeTargetWriter(sender))
+        put = PutStage(context: context, targets: context.makeTargetWriter(sender, planner.decider))
         related = RelatedStage(
             context: context, put: put,
             search: RelatedSearch(
@@ -67,7 +67,7 @@ extension RoundContext {
     }
 
     /// - Parameter sender: For the followed keyspace.
-    fileprivate func makeTargetWriter(_ sender: BulkSender) -> TargetWriter {
+    fileprivate func makeTargetWriter(_ sender: BulkSender, _ decider: Decider) -> TargetWriter {
         var senders: [String?: BulkSender] = [nil: sender]
         for (keyspace, sibling) in targets.siblings {
             var sender = makeSender(sibling)
@@ -76,6 +76,6 @@ extension RoundContext {
         }
         return TargetWriter(
             ledger: state.ledger, progress: progress, limits: limits, senders: senders, locks: targets.locks,
-            busy: targets.busy, logger: logger)
+            busy: targets.busy, budget: flow.budget, decider: mode.endsOnceSettled ? decider : nil, logger: logger)
     }
 }

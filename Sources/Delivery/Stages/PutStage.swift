@@ -8,8 +8,6 @@ internal import Rules
 /// Writes the other documents that rules `put`.
 struct PutStage: EffectStage {
     let context: RoundContext
-    /// Knows on which documents a rule may fire.
-    let decider: Decider
     var targets: TargetWriter
 
     func isFor(_ plan: Plan) -> Bool { !plan.decision.puts.isEmpty }
@@ -52,11 +50,11 @@ struct PutStage: EffectStage {
         let candidates = written.filter { other in
             // A pass decides no tombstones.
             !(other.isDeletion && !mode.decidesChanges)
-                && (countsAll || decider.mayFire(on: other.document.root, isDeleted: other.isDeletion))
+                && (countsAll || other.rulesMayFire)
         }.map { other in
             other.isDeletion
                 ? Candidate(ofDeletion: other.place.id, other.revision, sequence: nil, readsMembers: false)
-                : Candidate(unread: other.place.id, expectedBytes: other.document.bytes.count)
+                : Candidate(unread: other.place.id, expectedBytes: other.byteCount)
         }
         await context.flow.submit(candidates)
     }
@@ -66,14 +64,17 @@ struct PutStage: EffectStage {
     /// - Parameter previewed: What a dry run would have written before.
     mutating func wanted(_ plans: [StagedPlan], after previewed: PreviewedPuts) async throws -> Set<Int> {
         let batch = context.puts(of: plans)
-        let lookups = try await targets.lookUp(batch)
-        return batch.orders.reduce(into: []) { plans, order in
-            let current = previewed.current(order.place, lookups[order.place])
-            // Impossible orders must be reported.
-            do { if try PutBatch.write(order.effect, over: current) != nil { plans.insert(order.plan) } } catch {
-                plans.insert(order.plan)
+        var wanted: Set<Int> = []
+        try await targets.survey(batch) { target, lookup in
+            let current = previewed.current(target.place, lookup)
+            for order in target.orders.map({ batch.orders[$0] }) {
+                // Impossible orders must be reported.
+                do { if try PutBatch.write(order.effect, over: current) != nil { wanted.insert(order.plan) } } catch {
+                    wanted.insert(order.plan)
+                }
             }
         }
+        return wanted
     }
 }
 

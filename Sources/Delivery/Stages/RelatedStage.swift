@@ -110,9 +110,10 @@ struct RelatedStage: EffectStage {
     private mutating func puts(
         of targets: inout [Target], _ batch: RelatedBatch, _ result: inout TargetResult
     ) async throws -> PutBatch {
-        let (needs, lookups) = try await needs(targets, batch, ended: result.ended)
+        let (needs, read) = try await needs(targets, batch, ended: result.ended)
+        defer { withExtendedLifetime(read) {} }
         result.note(needs)
-        for (index, lookup) in lookups.enumerated() { targets[index].revisionWithPuts = lookup.revision }
+        for (index, lookup) in read.lookups.enumerated() { targets[index].revisionWithPuts = lookup.revision }
         let home = context.gateway.url.keyspace
         return PutBatch(
             needs.needs.flatMap { need in
@@ -126,11 +127,11 @@ struct RelatedStage: EffectStage {
     /// Reads the first documents of a page and decides them.
     private mutating func needs(
         _ targets: [Target], _ batch: RelatedBatch, ended: Set<Int>
-    ) async throws -> (TargetNeeds, [DocumentLookup]) {
-        let lookups = try await put.targets.lookUpSome(targets.map(\.place.id), in: nil)
-        let needs = await batch.needs(Array(targets.prefix(lookups.count)), lookups, ended: ended)
+    ) async throws -> (TargetNeeds, CurrentTargets) {
+        let read = try await put.targets.read(targets.map(\.place.id), in: nil)
+        let needs = await batch.needs(Array(targets.prefix(read.lookups.count)), read.lookups, ended: ended)
         try Task.checkCancellation()
-        return (needs, lookups)
+        return (needs, read)
     }
 
     // MARK: - Without writing
@@ -188,8 +189,9 @@ struct RelatedStage: EffectStage {
             while var targets = pages.next() {
                 targets.removeAll { $0.orders.allSatisfy { ended.contains(batch.orders[$0].plan) } }
                 while !targets.isEmpty {
-                    let (needs, lookups) = try await needs(targets, batch, ended: ended)
-                    targets.removeFirst(lookups.count)
+                    let (needs, read) = try await needs(targets, batch, ended: ended)
+                    defer { withExtendedLifetime(read) {} }
+                    targets.removeFirst(read.lookups.count)
                     result.note(needs)
                     ended.formUnion(result.failures.keys)
                     ended.formUnion(take(batch, needs))

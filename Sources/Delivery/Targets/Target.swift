@@ -1,5 +1,6 @@
 internal import BotState
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
@@ -37,8 +38,8 @@ struct Target: Sendable {
     /// Set after a refusal: one order per write, to find the refused one.
     var isOneByOne = false
     var history = WriteHistory()
-    /// The last write, if no answer has confirmed it.
-    private(set) var unconfirmed: TargetWrite?
+    /// The last write, if no answer has confirmed it, and the content that it would have made.
+    private var unconfirmed: (write: TargetWrite, content: ContentFingerprint)?
     /// The revision for which the `put`s of its actions were written.
     var revisionWithPuts: RevisionID?
 
@@ -50,14 +51,18 @@ struct Target: Sendable {
     /// The write whose answer was lost, with its revision, if the document has the content of that write. Returned
     /// once.
     mutating func takeMade(_ lookup: DocumentLookup) -> (write: TargetWrite, revision: RevisionID)? {
-        guard let write = unconfirmed else { return nil }
+        guard let (write, content) = unconfirmed else { return nil }
         unconfirmed = nil
-        return lookup.revision(ofContent: write.content.document).map { (write, $0) }
+        return lookup.revision(of: content).map { (write, $0) }
     }
 
     /// Takes the answer to a write.
-    mutating func record(_ outcome: BulkOutcome, of write: TargetWrite, attemptLimit: Int) -> WriteHistory.Advice {
-        unconfirmed = outcome.isWritten ? nil : write
+    ///
+    /// - Parameter document: What was written.
+    mutating func record(
+        _ outcome: BulkOutcome, of write: TargetWrite, _ document: JSONText, attemptLimit: Int
+    ) -> WriteHistory.Advice {
+        unconfirmed = outcome.isWritten ? nil : (write, ContentFingerprint(document.root))
         let advice = history.record(outcome, orders: write.orders.count, attemptLimit: attemptLimit)
         switch advice {
         case .written: orders = write.rest
@@ -92,9 +97,8 @@ enum TargetContent: Sendable {
     var isDeletion: Bool { if case .decision(let decision) = self { decision.isDeletion } else { false } }
 }
 
-/// A write of a target.
+/// A write of a target. Its content is not part of it, because it is kept until the write is confirmed.
 struct TargetWrite: Sendable {
-    let content: TargetContent
     /// The orders that it covers.
     let orders: [Int]
     /// The orders for a later write.

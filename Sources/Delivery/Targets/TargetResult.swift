@@ -1,6 +1,5 @@
 internal import DocumentFlow
 internal import GatewayClient
-internal import LosslessJSON
 
 /// The results of a batch of orders, by plan.
 struct TargetResult {
@@ -52,11 +51,14 @@ struct TargetResult {
     }
 }
 
-/// Another document as it was written.
+/// Another document that was written. Its content is not kept: one batch may write very many large documents.
 struct WrittenTarget: Sendable {
     let place: DocumentPlace
     let revision: RevisionID
-    let document: JSONText
+    /// The size of its new content.
+    let byteCount: Int
+    /// Whether a rule of this run may fire on its new content; false if the run does not decide it without the feed.
+    let rulesMayFire: Bool
     /// The rules that requested it, each once.
     let rules: [String]
     /// Whether it is a tombstone now.

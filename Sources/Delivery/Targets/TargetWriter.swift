@@ -4,6 +4,7 @@ internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
+internal import Rules
 
 /// Writes the other documents that rules change, before the changed documents themselves.
 ///
@@ -20,6 +21,10 @@ struct TargetWriter {
     /// Shared by all writers of a run, so that they don't cause conflicts for each other.
     let locks: KeyedLock<DocumentPlace>
     let busy: BusyDocuments
+    /// Has room for the documents while they are in memory.
+    let budget: MemoryBudget
+    /// Knows on which written documents a rule may fire; nil: the run does not decide them without the feed.
+    let decider: Decider?
     let logger: Logger
 
     /// Writes all targets that rules `put`.
@@ -66,7 +71,9 @@ struct TargetWriter {
         _ held: inout Set<DocumentPlace>, _ result: inout TargetResult
     ) async throws -> [Target] {
         let targets = result.withoutEnded(targets, of: batch.orders)
-        let lookups = try await lookUpSome(targets.map(\.place.id), in: keyspace)
+        let read = try await read(targets.map(\.place.id), in: keyspace)
+        defer { withExtendedLifetime(read) {} }
+        let lookups = read.lookups
         var page = Array(targets.prefix(lookups.count))
         var again = Array(targets.dropFirst(lookups.count))
         try await noteMade(&page, lookups, in: keyspace, batch, &result)
@@ -76,9 +83,8 @@ struct TargetWriter {
             if !need.puts.isEmpty, need.target.revisionWithPuts != lookup.revision {
                 again.append(need.target)
             } else if need.isWrite, let content = need.content {
-                let write = TargetWrite(
-                    content: content, orders: need.orders, rest: need.rest, earlier: lookup.revision)
-                writes.append(Write(target: need.target, write: write))
+                let write = TargetWrite(orders: need.orders, rest: need.rest, earlier: lookup.revision)
+                writes.append(Write(target: need.target, write: write, content: content))
             }
         }
         writes = try await withoutBusy(writes, batch, &result)
@@ -98,8 +104,9 @@ struct TargetWriter {
     private struct Write: Sendable {
         let target: Target
         let write: TargetWrite
+        let content: TargetContent
 
-        var sent: BulkDocument { BulkDocument(id: target.place.id, segments: write.content.segments) }
+        var sent: BulkDocument { BulkDocument(id: target.place.id, segments: content.segments) }
     }
 
     private static func unlock(
@@ -117,8 +124,10 @@ struct TargetWriter {
         var made: [(write: Write, revision: RevisionID)] = []
         for (index, lookup) in zip(page.indices, lookups) {
             page[index].history.note(lookup)
-            guard let (write, revision) = page[index].takeMade(lookup) else { continue }
-            made.append((Write(target: page[index], write: write), revision))
+            guard let (write, revision) = page[index].takeMade(lookup), case .found(_, let document) = lookup else {
+                continue
+            }
+            made.append((Write(target: page[index], write: write, content: .document(document)), revision))
         }
         try await noteWritten(made, in: keyspace, batch, &result)
         await progress.count { [count = made.count] in $0.written += count }
@@ -155,70 +164,6 @@ struct TargetWriter {
         }
     }
 
-    // MARK: - Reading
-
-    /// The current content of the batch's documents.
-    mutating func lookUp(_ batch: PutBatch) async throws -> [DocumentPlace: DocumentLookup] {
-        var lookups: [DocumentPlace: DocumentLookup] = [:]
-        for (keyspace, group) in groups(batch.targets, batch) {
-            for (target, lookup) in zip(group, try await lookUp(group.map(\.place.id), in: keyspace)) {
-                lookups[target.place] = lookup
-            }
-        }
-        return lookups
-    }
-
-    /// Targets grouped by how they are read and written.
-    private func groups(_ targets: [Target], _ batch: PutBatch) -> [(keyspace: String?, targets: [Target])] {
-        Dictionary(grouping: targets, by: \.place.keyspace).flatMap { keyspace, targets in
-            targets.grouped(count: limits.documents, bytes: limits.bytes, size: batch.byteCount)
-                .map { (keyspace, Array($0)) }
-        }
-    }
-
-    private mutating func lookUp(
-        _ ids: [DocumentID], in keyspace: String?, includesBodies: Bool = true
-    ) async throws -> [DocumentLookup] {
-        guard !ids.isEmpty else { return [] }
-        guard let lookups = try await senders[keyspace]?.reader.read(ids[...], includesBodies: includesBodies) else {
-            throw Self.noKeyspace(keyspace)
-        }
-        return lookups
-    }
-
-    /// The first documents whose total size is not too large, but at least one.
-    mutating func lookUpSome(_ ids: [DocumentID], in keyspace: String?) async throws -> [DocumentLookup] {
-        guard !ids.isEmpty else { return [] }
-        guard let lookups = try await senders[keyspace]?.reader.readSome(ids[...], limit: limits.bytesRead) else {
-            throw Self.noKeyspace(keyspace)
-        }
-        return lookups
-    }
-
-    private static func noKeyspace(_ name: String?) -> RunError {
-        RunError(.badConfiguration, "no keyspace '\(name ?? "")'")
-    }
-
-    /// Finds the plans whose documents have changed since the decision.
-    private mutating func noteOutdated(
-        among plans: Set<Int>, _ triggers: [Trigger], _ result: inout TargetResult
-    ) async throws {
-        let checked = plans.filter { !triggers[$0].willBeDecidedAgain }
-        for group in checked.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
-            let lookups = try await lookUp(group.map { triggers[$0].id }, in: nil, includesBodies: false)
-            for (plan, lookup) in zip(group, lookups) where triggers[plan].isOutdated(lookup) {
-                result.outdated.insert(plan)
-            }
-        }
-    }
-
-    /// A trigger that is written itself gets a conflict if it has changed. The other triggers are checked here, after
-    /// the writes.
-    mutating func noteOutdatedUnwritten(_ triggers: [Trigger], _ result: inout TargetResult) async throws {
-        let unwritten = result.plansWithWrites.subtracting(result.ended).filter { !triggers[$0].isWritten }
-        try await noteOutdated(among: unwritten, triggers, &result)
-    }
-
     // MARK: - Answers
 
     private func readAnswers(
@@ -230,7 +175,9 @@ struct TargetWriter {
         for (write, outcome) in answers {
             var target = write.target
             let orders = write.write.orders
-            switch target.record(outcome, of: write.write, attemptLimit: limits.attempts) {
+            switch target.record(
+                outcome, of: write.write, write.content.document, attemptLimit: limits.attempts)
+            {
             case .written(let revision): written.append((write, revision))
             case .again, .splitUp: break
             case .failed(let reason):
@@ -267,9 +214,12 @@ struct TargetWriter {
                 try await ledger.joined(caused, over: written.map(\.write.write.earlier)))
         }
         result.documents += written.map { write, revision in
-            WrittenTarget(
-                place: write.target.place, revision: revision, document: write.write.content.document,
-                rules: batch.rules(of: write.write.orders), isDeletion: write.write.content.isDeletion)
+            let document = write.content.document
+            let isDeletion = write.content.isDeletion
+            return WrittenTarget(
+                place: write.target.place, revision: revision, byteCount: document.bytes.count,
+                rulesMayFire: decider?.mayFire(on: document.root, isDeleted: isDeletion) ?? false,
+                rules: batch.rules(of: write.write.orders), isDeletion: isDeletion)
         }
         batch.crashPoints.remembered.pass()
         await busy.noteWrites(written.map(\.write.target.place))
@@ -281,7 +231,7 @@ struct TargetWriter {
             switch outcome {
             case .written:
                 counted.written += 1
-                if write.write.content.isDeletion { counted.deleted += 1 }
+                if write.content.isDeletion { counted.deleted += 1 }
             case .conflict: counted.conflicts += 1
             case .rejected where write.write.orders.count == 1: counted.rejected += 1
             default: continue

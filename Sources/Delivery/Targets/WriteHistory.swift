@@ -69,8 +69,8 @@ extension DocumentLookup {
     var revision: RevisionID? { if case .found(let revision, _) = self { revision } else { nil } }
 
     /// The revision of the document, if it has this content.
-    func revision(ofContent document: JSONText) -> RevisionID? {
+    func revision(of content: ContentFingerprint) -> RevisionID? {
         guard case .found(let revision, let found) = self else { return nil }
-        return ContentFingerprint(found.root) == ContentFingerprint(document.root) ? revision : nil
+        return ContentFingerprint(found.root) == content ? revision : nil
     }
 }

@@ -92,11 +92,6 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
-    /// Like ``readSeveral(_:limit:)``, but always reads at least one document.
-    package mutating func readSome(_ ids: ArraySlice<DocumentID>, limit: Int) async throws -> [DocumentLookup] {
-        while true { if let lookups = try await readSeveral(ids, limit: limit) { return lookups } }
-    }
-
     /// The most concurrent reads.
     private static let documentsAtOnce = 8
 

@@ -66,9 +66,9 @@ import Testing
     @Test func onlyReaderBeginsWithoutRoom() async throws {
         let budget = budget()
         await budget.take(bytes: 5000, documents: 1)
-        let portion = await budget.portion(isAlone: false)
+        let portion = await budget.portion(of: .candidates, isAlone: false)
         let reading = try await budget.beginReading(portion)
-        await budget.end(portion, bytes: 10_000)
+        await budget.end(portion, bytes: 10_000, of: reading)
         #expect(await budget.inUse.bytes == 15_000)
         #expect(await !budget.continueReading(portion))
         withExtendedLifetime(reading) {}
@@ -77,14 +77,14 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func secondReaderWaitsForRoom() async throws {
         let budget = budget()
-        let portion = await budget.portion(isAlone: false)
+        let portion = await budget.portion(of: .candidates, isAlone: false)
         let first = try await budget.beginReading(portion)
-        await budget.end(portion, bytes: 1200)
+        await budget.end(portion, bytes: 1200, of: first)
         let begun = Locked(false)
         let second = Task {
             let reading = try await budget.beginReading(portion)
             begun.withLock { $0 = true }
-            await budget.end(portion, bytes: 0)
+            await budget.end(portion, bytes: 0, of: reading)
             withExtendedLifetime(reading) {}
         }
         for _ in 0..<100 { await Task.yield() }
@@ -97,9 +97,9 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func secondReaderBeginsWhenTheFirstHasReleasedAll() async throws {
         let budget = budget()
-        let portion = await budget.portion(isAlone: false)
+        let portion = await budget.portion(of: .candidates, isAlone: false)
         var first: MemoryBudget.Reading? = try await budget.beginReading(portion)
-        await budget.end(portion, bytes: 5000)
+        await budget.end(portion, bytes: 5000, of: try #require(first))
         async let second = budget.beginReading(portion)
         withExtendedLifetime(first) {}
         first = nil
@@ -109,12 +109,12 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func oversizedDocumentsAreReadOneAtATime() async throws {
         let budget = budget()
-        let alone = await budget.portion(isAlone: true)
+        let alone = await budget.portion(of: .candidates, isAlone: true)
         let first = try await budget.beginReading(alone)
         #expect(await !budget.continueReading(alone))
-        #expect(await budget.continueReading(await budget.portion(isAlone: false)))
+        #expect(await budget.continueReading(await budget.portion(of: .candidates, isAlone: false)))
         async let second = budget.beginReading(alone)
-        await budget.end(alone, bytes: 100)
+        await budget.end(alone, bytes: 100, of: first)
         _ = try await second
         withExtendedLifetime(first) {}
     }
@@ -122,9 +122,9 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func cancelledTaskStopsWaiting() async throws {
         let budget = budget()
-        let portion = await budget.portion(isAlone: false)
+        let portion = await budget.portion(of: .candidates, isAlone: false)
         let first = try await budget.beginReading(portion)
-        await budget.end(portion, bytes: 5000)
+        await budget.end(portion, bytes: 5000, of: first)
         let second = Task { _ = try await budget.beginReading(portion) }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
@@ -132,19 +132,91 @@ import Testing
     }
 
     @Test func portionIsATwelfthOfTheBudget() async {
-        #expect(await budget(1200).portion(isAlone: false).limit == 100)
-        #expect(await budget(1).portion(isAlone: false).limit == 1)
-        #expect(await budget(1 << 40).portion(isAlone: false).limit == 2 << 20)
+        #expect(await budget(1200).portion(of: .candidates, isAlone: false).limit == 100)
+        #expect(await budget(1).portion(of: .candidates, isAlone: false).limit == 1)
+        #expect(await budget(1 << 40).portion(of: .candidates, isAlone: false).limit == 2 << 20)
     }
 
     /// A single document is expected to be as large as the previous one.
     @Test func secondLargeDocumentWaitsForRoom() async throws {
         let budget = budget()
-        let first = await budget.portion(isAlone: true)
+        let first = await budget.portion(of: .candidates, isAlone: true)
         let reading = try await budget.beginReading(first)
-        await budget.end(first, bytes: 700)
-        #expect(await !budget.continueReading(await budget.portion(isAlone: true)))
-        #expect(await budget.continueReading(await budget.portion(isAlone: false)))
+        await budget.end(first, bytes: 700, of: reading)
+        #expect(await !budget.continueReading(await budget.portion(of: .candidates, isAlone: true)))
+        #expect(await budget.continueReading(await budget.portion(of: .candidates, isAlone: false)))
         withExtendedLifetime(reading) {}
+    }
+}
+
+/// How documents are read that rules change although they are not decided.
+@Suite struct MemoryBudgetTargetTests {
+    /// A portion of several targets reserves 300 bytes.
+    private let budget = MemoryBudget(MemoryPool(bytes: 1200), documents: 10)
+
+    private func read(_ bytes: Int, isAlone: Bool = false) async throws -> MemoryBudget.Reading {
+        let portion = await budget.portion(of: .targets, isAlone: isAlone)
+        let reading = try await budget.beginReading(portion)
+        await budget.end(portion, bytes: bytes, of: reading)
+        return reading
+    }
+
+    /// Whether a reading begins while no other ends.
+    private func isWaiting(_ read: @escaping @Sendable () async throws -> Void, until free: () async -> Void)
+        async throws -> Bool
+    {
+        let begun = Locked(false)
+        let task = Task {
+            try await read()
+            begun.withLock { $0 = true }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        let isWaiting = begun.withLock { !$0 }
+        await free()
+        try await task.value
+        return isWaiting
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func targetsTakeRoomUntilTheyAreReleased() async throws {
+        var reading: MemoryBudget.Reading? = try await read(5000, isAlone: true)
+        #expect(await budget.inUse.bytes == 5000)
+        withExtendedLifetime(reading) {}
+        reading = nil
+        try await budget.room()
+        #expect(await budget.inUse.bytes == 0)
+    }
+
+    /// Otherwise two writers could wait for each other's candidates.
+    @Test func writerThatHoldsCandidatesReadsTargetsWithoutRoom() async throws {
+        let portion = await budget.portion(of: .candidates, isAlone: false)
+        let candidates = try await budget.beginReading(portion)
+        await budget.end(portion, bytes: 5000, of: candidates)
+        let targets = try await read(5000, isAlone: true)
+        #expect(await budget.inUse.bytes == 10_000)
+        withExtendedLifetime((candidates, targets)) {}
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func largeTargetWaitsForTheOneBefore() async throws {
+        let budget = budget
+        await budget.take(bytes: 1000, documents: 1)
+        let first = Locked<MemoryBudget.Reading?>(try await read(900, isAlone: true))
+        let waits = try await isWaiting {
+            let portion = await budget.portion(of: .targets, isAlone: true)
+            let reading = try await budget.beginReading(portion)
+            await budget.end(portion, bytes: 900, of: reading)
+        } until: {
+            first.withLock { $0 = nil }
+        }
+        #expect(waits)
+    }
+
+    /// A backlog fills the budget all the time, and the writers must not take turns then.
+    @Test func smallTargetsNeedNoRoom() async throws {
+        await budget.take(bytes: 5000, documents: 1)
+        let readings = [try await read(100), try await read(100), try await read(100), try await read(0)]
+        #expect(await budget.inUse.bytes == 5300)
+        withExtendedLifetime(readings) {}
     }
 }

@@ -1,5 +1,6 @@
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import BotState
@@ -29,7 +30,11 @@ import Testing
     }
 
     private static func write(_ orders: [Int] = [0], rest: [Int] = []) throws -> TargetWrite {
-        TargetWrite(content: .document(try JSONText(#"{"_id":"a"}"#)), orders: orders, rest: rest, earlier: nil)
+        TargetWrite(orders: orders, rest: rest, earlier: nil)
+    }
+
+    private static func document(_ text: String = "") throws -> JSONText {
+        try JSONText(#"{"_id":"a","text":"\#(text)"}"#)
     }
 
     struct Case: Sendable {
@@ -71,7 +76,9 @@ import Testing
         var target = try Self.target(
             attempts: test.attempts, conflicts: test.conflicts, unexplainedConflicts: test.unexplainedConflicts)
         #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
-        #expect(target.record(test.outcome, of: try Self.write(), attemptLimit: Self.limit) == test.result)
+        #expect(
+            target.record(test.outcome, of: try Self.write(), try Self.document(), attemptLimit: Self.limit)
+                == test.result)
     }
 
     /// How the outcomes of several writes are counted while no other writer changes the document.
@@ -95,7 +102,7 @@ import Testing
     private func failedWritesAreCounted(test: Count) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         for outcome in test.outcomes {
-            let result = target.record(outcome, of: try Self.write(), attemptLimit: Self.limit)
+            let result = target.record(outcome, of: try Self.write(), try Self.document(), attemptLimit: Self.limit)
             #expect(result == .again)
             target.history.note(.missing)
         }
@@ -119,7 +126,7 @@ import Testing
         let each = outcomes.flatMap { Array(repeating: $0.0, count: $0.1) }
         for (number, outcome) in each.enumerated() {
             target.history.note(.found(RevisionID("\(number + 1)-a"), try JSONText("{}")))
-            result = target.record(outcome, of: try Self.write(), attemptLimit: Self.limit)
+            result = target.record(outcome, of: try Self.write(), try Self.document(), attemptLimit: Self.limit)
         }
         #expect(result == last)
     }
@@ -128,18 +135,34 @@ import Testing
     @Test func ordersRefusedTogetherAreRetriedAlone() throws {
         var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         let refusal = BulkOutcome.rejected(status: 403, reason: "no")
-        #expect(target.record(refusal, of: try Self.write([0, 1, 2]), attemptLimit: Self.limit) == .splitUp)
+        #expect(
+            target.record(refusal, of: try Self.write([0, 1, 2]), try Self.document(), attemptLimit: Self.limit)
+                == .splitUp)
         #expect(target.isOneByOne && target.orders == [0, 1, 2])
         let alone = try Self.write([0], rest: [1, 2])
-        #expect(target.record(refusal, of: alone, attemptLimit: Self.limit) != .again)
-        #expect(target.record(.written(RevisionID("1-a")), of: alone, attemptLimit: Self.limit) != .again)
+        #expect(target.record(refusal, of: alone, try Self.document(), attemptLimit: Self.limit) != .again)
+        #expect(
+            target.record(.written(RevisionID("1-a")), of: alone, try Self.document(), attemptLimit: Self.limit)
+                != .again)
         #expect(target.orders == [1, 2])
     }
 
     @Test func nothingRemainsAfterTheWrite() throws {
         var target = try Self.target(orders: 2, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
-        _ = target.record(.written(RevisionID("1-a")), of: try Self.write([0, 1]), attemptLimit: Self.limit)
+        _ = target.record(
+            .written(RevisionID("1-a")), of: try Self.write([0, 1]), try Self.document(), attemptLimit: Self.limit)
         #expect(target.orders.isEmpty)
+    }
+
+    /// There may be very many of them, and each may be large.
+    @Test func contentIsNotKeptUntilItsWriteIsConfirmed() throws {
+        var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
+        let document = try Self.document(String(repeating: "y", count: 100_000))
+        _ = target.record(.conflict, of: try Self.write(), document, attemptLimit: Self.limit)
+        #expect(heldBytes(target) < 1000)
+        #expect(target.takeMade(.found(RevisionID("2-b"), try Self.document("other"))) == nil)
+        _ = target.record(.conflict, of: try Self.write(), document, attemptLimit: Self.limit)
+        #expect(target.takeMade(.found(RevisionID("2-b"), document))?.revision == RevisionID("2-b"))
     }
 
     @Test func lastRulesOfAllOrdersAreNamedOnce() throws {
