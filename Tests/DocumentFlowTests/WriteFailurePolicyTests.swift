@@ -72,6 +72,15 @@ import Testing
         #expect(single.mayBeOfContent(error))
     }
 
+    /// A suspended account ended a connected daemon with 77 within a second.
+    @Test func refusalOfAllWritesIsAnOutage() {
+        let error = error(.forbidden, status: 403)
+        let outage = failurePolicy(documents: 8, error, times: 1).outage(of: error)
+        #expect(outage.isRetryable && outage.message.contains("give the user the right to write"))
+        let login = self.error(.unauthorized, status: 401)
+        #expect(failurePolicy(documents: 8, login, times: 1).outage(of: login).code == .unauthorized)
+    }
+
     /// 405, 406, 410: a proxy in front of the gateway may refuse one document, or all.
     @Test(arguments: [405, 406, 410, 418, 428])
     func otherRefusalsMayComeFromAFirewall(status: Int) {

@@ -241,8 +241,10 @@ import Testing
                 guard !ScriptedServer.ids(in: request).isEmpty else { return .init(status: 201, body: "[]") }
                 return .init(status: 403, body: #"{"error":"forbidden","reason":"blocked by policy"}"#)
             }
-            let failure = await #expect(throws: RunError.self) { _ = try await server.runOnce(directory) }
-            #expect(failure?.code == .notAllowed)
+            let failure = await #expect(throws: RunError.self) {
+                _ = try await server.runOnce(directory, retryFor: .milliseconds(200))
+            }
+            #expect(failure?.code == .gaveUp)
         }
     }
 

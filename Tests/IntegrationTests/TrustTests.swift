@@ -282,8 +282,8 @@ import Testing
         }
     }
 
-    /// A user who may not write at all gets an error that says so.
-    @Test func readOnlyUserEndsTheRun() async throws {
+    /// A user who may read but not write gets an error that says so, once the time for retries is over.
+    @Test func readOnlyUserEndsTheRunAfterItsRetries() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path != "/todo/_changes" else {
@@ -291,8 +291,11 @@ import Testing
                 }
                 return .init(status: 403, body: #"{"error":"forbidden","reason":"read only"}"#)
             }
-            let failure = await #expect(throws: RunError.self) { _ = try await server.runOnce(directory) }
-            #expect(failure?.code == .notAllowed)
+            let failure = await #expect(throws: RunError.self) {
+                _ = try await server.runOnce(directory, retryFor: .milliseconds(200))
+            }
+            #expect(failure?.code == .gaveUp)
+            #expect(failure?.description.contains("give the user the right to write") == true)
         }
     }
 }

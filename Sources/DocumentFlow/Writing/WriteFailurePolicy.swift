@@ -84,14 +84,18 @@ struct WriteFailurePolicy: Sendable {
         }
     }
 
-    /// The error that determines the wait if even an empty write is refused. A refusal of all writes may end, so a
-    /// one-shot run gives up in time and a daemon waits.
+    /// The error that determines the wait if all writes are refused, though the gateway has answered this user. Such a
+    /// refusal may end, so a one-shot run gives up in time and a daemon waits.
     func outage(of error: GatewayError) -> GatewayError {
-        guard [.tooLarge, .conflict, .badRequest].contains(error.code) else { return error }
+        guard [.tooLarge, .conflict, .badRequest, .forbidden].contains(error.code) else { return error }
         var outage = error
         outage.code = .unavailable
+        if error.code == .forbidden { outage.message += "; \(Self.remedyIfForbidden)" }
         return outage
     }
+
+    private static let remedyIfForbidden =
+        "all writes are refused: give the user the right to write, or ask whether the account is suspended"
 
     /// Records a failed request. An outage does not count against its documents.
     ///
