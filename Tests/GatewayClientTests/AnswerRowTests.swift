@@ -71,4 +71,20 @@ import Testing
         }
         #expect(reason == "no")
     }
+
+    /// Sync Gateway says only "bad_request".
+    @Test func refusedDesignDocumentNamesTheCause() throws {
+        let refused = try lookup(#"{"key":"_design/x","error":"bad_request","reason":"bad_request","status":400}"#)
+        guard case .refused(let reason) = refused.explained(for: "_design/x", .syncGateway) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(reason.contains("does not accept design documents; remove the rule"))
+        for (id, dialect) in [("t1", GatewayDialect.syncGateway), ("_design/x", .couchDB)] {
+            guard case .refused("bad_request") = refused.explained(for: DocumentID(id), dialect) else {
+                Issue.record("\(id) is explained")
+                continue
+            }
+        }
+    }
 }

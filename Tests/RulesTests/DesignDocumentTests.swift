@@ -33,6 +33,25 @@ import Testing
         #expect(try rules.fired(#"{"_id":"app","views":{}}"#).contains("b"))
     }
 
+    /// The other alternative matched `_design/app`.
+    @Test(arguments: [
+        "{$or: [{_id: _design/b}, {views: {}}]}", "{$and: [{$or: [{_id: _design/b}, {views: {}}]}, {_rev: 1-a}]}",
+        "{$or: [{$and: [{_id: {$beginsWith: _design/}}, {n: 1}]}, {_rev: 1-a}]}",
+    ])
+    func alternativeThatDoesNotNameThemDoesNotCount(selector: String) async throws {
+        let rules = try ruleSet(lines: "name: a, when: \(selector), then: [merge: {stamp: 1}]")
+        #expect(try rules.fired(Self.design) == [])
+        #expect(try rules.fired(#"{"_id":"t1","_rev":"1-a","views":{}}"#) == ["a"])
+        let (explanations, _) = await rules.explain(DecisionInput(try JSONText(Self.design)), now: 0)
+        #expect(explanations.first?.reason.contains("names `_design/`") == true)
+    }
+
+    @Test func otherConditionsMayHaveAlternatives() throws {
+        let rules = try ruleSet(
+            lines: "name: a, when: {_id: {$beginsWith: _design/}, $or: [{_id: _design/b}, {views: {}}]}, then: []")
+        #expect(try rules.fired(Self.design) == ["a"])
+    }
+
     @Test(arguments: [
         "merge: {stamp: 1}", "delete: {}", "put: {id: x, document: {n: 1}}",
         "aggregate: {into: total, count: {n: true}}",

@@ -53,8 +53,8 @@ import Testing
         #expect(try inside.decide(#"{"_id":"a"}"#).puts.map(\.id) == ["_design/x"])
     }
 
-    private static func mapping(_ actions: String) throws -> RuleSet {
-        let text = "version: 1\nkind: mapping\nrules: [{name: a, when: {}, then: [\(actions)]}]\n"
+    private static func mapping(_ actions: String, when: String = "{}") throws -> RuleSet {
+        let text = "version: 1\nkind: mapping\nrules: [{name: a, when: \(when), then: [\(actions)]}]\n"
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "m.yaml", bytes: Array(text.utf8), shared: shared)
         let found = file.errors + shared.programs.compile()
@@ -68,7 +68,13 @@ import Testing
         #expect(error?.reason.contains("can't create ids that begin with '_'") == true)
         let put = try Self.mapping("{put: {id: {jq: .key}, document: {x: 1}}}, {delete: }")
         #expect(try await put.decided(#"{"key":"_design/x"}"#).error != nil)
-        let kept = try await Self.mapping("{merge: {x: 1}}").decided(#"{"_id":"_design/x"}"#)
+    }
+
+    /// A mapping added members to the design documents of the file.
+    @Test(arguments: [("{}", false), ("{_id: {$beginsWith: _design/}}", true)])
+    func mappingSeesDesignDocumentsOnlyIfItNamesThem(when: String, isSeen: Bool) async throws {
+        let kept = try await Self.mapping("{merge: {x: 1}}", when: when).decided(#"{"_id":"_design/x"}"#)
         #expect(kept.error == nil && kept.mapped.map(\.id) == ["_design/x"])
+        #expect(kept.fired.isEmpty == !isSeen && kept.isChanged == isSeen)
     }
 }

@@ -15,7 +15,8 @@ extension Gateway {
     public func currentDocuments(
         _ ids: [DocumentID], includesBodies: Bool = true, limit: Int = 256 << 20
     ) async throws(GatewayError) -> [DocumentLookup] {
-        let lookups = try await listed(ids, includesBodies: includesBodies, limit: limit)
+        let listed = try await listed(ids, includesBodies: includesBodies, limit: limit)
+        let lookups = zip(ids, listed).map { id, lookup in lookup.explained(for: id, dialect) }
         return includesBodies && keepsExpiry ? try await withExpiry(ids, lookups, limit: limit) : lookups
     }
 
@@ -59,6 +60,16 @@ extension Gateway {
             guard error.status == 403, !error.isAboutKeyspace else { throw error }
             return .refused(reason: error.description)
         }
+    }
+}
+
+extension DocumentLookup {
+    /// With the cause and the remedy if the gateway refused an id because it has no design documents.
+    func explained(for id: DocumentID, _ dialect: GatewayDialect) -> DocumentLookup {
+        guard case .refused = self, !dialect.hasDesignDocuments, id.text.hasPrefix("_design/") else { return self }
+        return .refused(
+            reason: "\(dialect.name) does not accept design documents; remove the rule that writes it, or run the rule "
+                + "on a CouchDB")
     }
 }
 

@@ -11,6 +11,9 @@ package struct ConflictPolicies: Sendable {
     /// The member with the date of the last update.
     private let dateMember: String
     private let pool: JQPool?
+    /// Whether the policies also decide design documents, which contain code and indexes. Default: true, as for a rule
+    /// that names them.
+    package var decideDesignDocuments = true
 
     /// - Parameters:
     ///   - texts: `POLICY`, for all documents, or `TYPE=POLICY`, for one type. `POLICY` is one of
@@ -103,6 +106,9 @@ package struct ConflictPolicies: Sendable {
         if let name = conflict.leaves.lazy.compactMap(\.document.root.duplicateMemberName).first {
             return .leave(reason: Decision.duplicateReason(name))
         }
+        if !decideDesignDocuments, let winner = conflict.leaves.first, winner.document.root.isDesignDocument {
+            return Self.resolutionOfDesignDocument(conflict)
+        }
         switch policy {
         case .setAside: return .leave(reason: "its policy is 'set-aside'")
         case .winner: return .keep(0)
@@ -116,6 +122,18 @@ package struct ConflictPolicies: Sendable {
         case .jq(let program):
             return await run(program, conflict, conflict.commonAncestor.flatMap { ancestors[$0] }, now)
         }
+    }
+
+    /// Equal versions are one. A choice between others is left to a person.
+    private static func resolutionOfDesignDocument(_ conflict: Conflict) -> ConflictResolution {
+        let isSame = conflict.leaves.indices.dropFirst().allSatisfy { leaf in
+            ResolvedDocument(leaf: leaf, of: conflict)?.isEqual(to: conflict.leaves[0], of: conflict) == true
+        }
+        guard !isSame else { return .keep(0) }
+        let id = conflict.leaves[0].document.root["_id"]?.string ?? ""
+        return .leave(
+            reason: "it is a design document, and policies leave code alone: write the right version yourself, or "
+                + "name it in --selector: {\"_id\":\"\(id)\"}")
     }
 
     private func merge(_ conflict: Conflict, _ ancestors: [String: JSONText]) -> ConflictResolution {

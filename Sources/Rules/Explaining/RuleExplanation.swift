@@ -81,11 +81,15 @@ package struct RuleExplanation: Sendable {
         condition = rule.condition == nil ? .none : .notEvaluated
         isSkippedOnError = rule.onError == .skip
         kind = rule.kind
-        exclusion = Self.exclusion(rule, document, isDeleted: isDeleted, isInConflict: isInConflict)
+        let holds = when.result == .holds
+        exclusion = Self.exclusion(
+            rule, document, isDeleted: isDeleted, isInConflict: isInConflict,
+            isHidden: holds && (try? rule.sees(document, MatchScratch())) == false)
     }
 
+    /// - Parameter isHidden: Whether the rule does not see the document, although its `when` holds.
     private static func exclusion(
-        _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool
+        _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool, isHidden: Bool
     ) -> String? {
         if rule.phase == .resolving, !isInConflict {
             return "it applies only to documents in conflict (use --in-conflict to explain it for one)"
@@ -95,7 +99,7 @@ package struct RuleExplanation: Sendable {
                 ? "it does not apply to deletions; that needs `on: [delete]`"
                 : "it applies only to deletions (`on: [delete]`)"
         }
-        guard rule.seesDesignDocuments || !document.isDesignDocument else {
+        guard !isHidden, rule.seesDesignDocuments || !document.isDesignDocument else {
             return "the document is a design document, which rules see only if a condition on `_id` in their `when` "
                 + "names `_design/`"
         }

@@ -5,6 +5,8 @@ package struct DocumentFilter: Sendable {
     let selector: Selector
     /// Part of ``RuleSet/hash``.
     let canonical: [UInt8]
+    /// Whether it names design documents (`_design/`), as a rule's `when` may do.
+    package var namesDesignDocuments: Bool { selector.namesDesignDocuments }
 
     /// - Parameters:
     ///   - text: A Mango selector as JSON.

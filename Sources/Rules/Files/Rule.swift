@@ -35,8 +35,8 @@ final class Rule: Sendable {
     let phase: DecisionPhase
     let onError: ErrorPolicy
     let definition: Definition
-    /// Whether the rule may fire on design documents because its `when` names them. A mapping sees everything in its
-    /// file. For related documents, `RelatedDecider.matches(_:)` decides.
+    /// Whether the rule may fire on design documents because its `when` names them. For related documents,
+    /// `RelatedDecider.matches(_:)` decides.
     let seesDesignDocuments: Bool
 
     /// A rule as in its file.
@@ -72,7 +72,7 @@ final class Rule: Sendable {
         definition = Definition(
             source: source, path: path, allow: allow, isScheduled: isScheduled,
             canonical: Self.canonical(source, on, then, onError), programs: programs)
-        seesDesignDocuments = isRelated || kind == .mapping || when.namesDesignDocuments
+        seesDesignDocuments = isRelated || when.namesDesignDocuments
     }
 
     /// The rule's `aggregate` action. Nil if it has none.
@@ -88,9 +88,18 @@ final class Rule: Sendable {
 
     /// Whether `when` holds and `unless` does not. ``condition`` must still be evaluated.
     func fires(on document: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
-        guard document.kind == .object, try when.matches(document, scratch) else { return false }
+        guard document.kind == .object, try when.matches(document, scratch), try sees(document, scratch) else {
+            return false
+        }
         guard let unless else { return true }
         return try !unless.matches(document, scratch)
+    }
+
+    /// Whether the rule may see a document that matches its `when`: a design document only through a condition that
+    /// names design documents.
+    func sees(_ document: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
+        guard seesDesignDocuments, document.isDesignDocument, when.namesDesignDocuments else { return true }
+        return try when.admits(designDocument: document, scratch)
     }
 }
 

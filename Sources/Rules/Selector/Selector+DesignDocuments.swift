@@ -12,6 +12,25 @@ extension Selector {
         case .not, .none, .value: false
         }
     }
+
+    /// Whether a part that names design documents lets this one match: of the alternatives in `$or`, only those that
+    /// name them count.
+    ///
+    /// - Precondition: The selector is normalised, and matches the document.
+    func admits(designDocument document: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
+        switch self {
+        case .all(let selectors):
+            for selector in selectors where try selector.admits(designDocument: document, scratch) { return true }
+            return false
+        case .any(let selectors):
+            for selector in selectors where selector.namesDesignDocuments {
+                guard try selector.matches(document, scratch) else { continue }
+                if try selector.admits(designDocument: document, scratch) { return true }
+            }
+            return false
+        case .field, .not, .none, .value: return namesDesignDocuments
+        }
+    }
 }
 
 extension Condition {

@@ -163,7 +163,7 @@ struct ReplicateCommand: AsyncParsableCommand {
                 "--id and --continuous can't be combined: Sync Gateway has no feed of single documents; remove one")
         }
         if isBothWays {
-            settings.policies = try conflicts.policies(environment)
+            settings.policies = try conflicts.policies(settings.filter, environment)
             settings.policyTexts = conflicts.identity(environment)
         } else if !conflicts.policy.isEmpty {
             throw CommandError(

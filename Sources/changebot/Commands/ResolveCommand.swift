@@ -70,14 +70,15 @@ struct ResolveCommand: AsyncParsableCommand {
 
     /// - Throws: ``CommandError`` with 64; `RuleFilesError` if the selector is not valid.
     private func settings(_ environment: Environment) throws -> ResolveSettings {
-        guard let policies = try conflicts.policies(environment) else {
+        let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
+            try DocumentFilter(text, name: "--selector")
+        }
+        guard let policies = try conflicts.policies(filter, environment) else {
             throw CommandError(
                 .usage, "--policy is missing; write \(ConflictPolicy.names.joined(separator: ", ")) or jq:PROGRAM")
         }
         var settings = ResolveSettings(policies: policies)
-        settings.filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
-            try DocumentFilter(text, name: "--selector")
-        }
+        settings.filter = filter
         settings.isDryRun = try environment.isOn(dryRun, "dry-run")
         settings.retries = try common.retries(environment)
         settings.errorLimit = try common.errorLimit(environment)

@@ -28,14 +28,17 @@ struct ConflictOptions: ParsableArguments {
 
     /// Nil without `--policy`.
     ///
+    /// - Parameter filter: The value of `--selector`: the policies decide design documents only if it names them.
     /// - Throws: ``CommandError`` with 64.
-    func policies(_ environment: Environment) throws(CommandError) -> ConflictPolicies? {
+    func policies(_ filter: DocumentFilter?, _ environment: Environment) throws(CommandError) -> ConflictPolicies? {
         guard let texts = texts(environment) else { return nil }
         guard !date(environment).isEmpty else {
             throw CommandError(.usage, "--date-member is empty; write the name of a member, or remove it")
         }
         do throws(ConflictPolicyError) {
-            return try ConflictPolicies(texts, dateMember: date(environment))
+            var policies = try ConflictPolicies(texts, dateMember: date(environment))
+            policies.decideDesignDocuments = filter?.namesDesignDocuments ?? false
+            return policies
         } catch {
             throw CommandError(.usage, "--policy: \(error)")
         }

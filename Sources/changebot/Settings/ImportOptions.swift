@@ -75,7 +75,7 @@ struct ImportOptions: ParsableArguments {
             settings.preview = { line in try Console.write(line) }
         }
         settings.isResuming = try environment.isOn(resume, "resume")
-        settings.policies = try policies(settings.mode, environment)
+        settings.policies = try policies(settings.mode, settings.filter, environment)
         if settings.mode == .delete, settings.schema != nil {
             throw CommandError(.usage, "--schema has no effect with --mode delete; remove it")
         }
@@ -90,9 +90,9 @@ struct ImportOptions: ParsableArguments {
 
     /// The policies. In modes that use none, the variable is ignored, because it applies to all commands.
     private func policies(
-        _ mode: ImportMode, _ environment: Environment
+        _ mode: ImportMode, _ filter: DocumentFilter?, _ environment: Environment
     ) throws(CommandError) -> ConflictPolicies? {
-        guard ![.insert, .restore].contains(mode) else { return try conflicts.policies(environment) }
+        guard ![.insert, .restore].contains(mode) else { return try conflicts.policies(filter, environment) }
         guard conflicts.policy.isEmpty else {
             throw CommandError(
                 .usage,

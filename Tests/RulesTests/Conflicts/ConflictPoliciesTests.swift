@@ -42,6 +42,37 @@ import Testing
         return try texts.mapValues { try JSONText($0) }
     }
 
+    // MARK: - Design documents
+
+    /// `resolve --policy merge` combined the views of two versions.
+    @Test(arguments: ["merge", "winner", "last-update-wins", "jq:.[0]"])
+    func designDocumentIsLeftAloneUnlessItIsNamed(policy: String) async throws {
+        func leaf(_ digest: String, _ views: String) throws -> ConflictLeaf {
+            let text =
+                #"{"_id":"_design/c","_rev":"2-\#(digest)","_revisions":{"start":2,"ids":["\#(digest)","a"]},"views":\#(views)}"#
+            return try #require(ConflictLeaf(try JSONText(text)))
+        }
+        var policies = try ConflictPolicies([policy], dateMember: "updatedAt")
+        policies.decideDesignDocuments = false
+        let conflict = Conflict([try leaf("b", #"{"x":{}}"#), try leaf("c", #"{"y":{}}"#)])
+        let by = try #require(policies.policy(of: conflict))
+        let left = await policies.resolve(conflict, by: by, ancestors: [:], isDeleted: false, now: 0)
+        guard case .leave(let reason) = left else {
+            Issue.record("decided: \(left)")
+            return
+        }
+        #expect(reason.contains(#"name it in --selector: {"_id":"_design/c"}"#))
+        let same = Conflict([try leaf("b", "{}"), try leaf("c", "{}")])
+        guard case .keep(0) = await policies.resolve(same, by: by, ancestors: [:], isDeleted: false, now: 0) else {
+            Issue.record("equal versions are left in conflict")
+            return
+        }
+        policies.decideDesignDocuments = true
+        if case .leave = await policies.resolve(conflict, by: by, ancestors: [:], isDeleted: false, now: 0) {
+            Issue.record("left alone although it is named")
+        }
+    }
+
     // MARK: - Merge
 
     @Test func editsOfDifferentMembersAreMerged() async throws {
