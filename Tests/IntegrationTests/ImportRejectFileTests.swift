@@ -88,17 +88,20 @@ import Transfer
     @Test(arguments: [
         ("in.csv", "bad.csv", nil), ("in.csv", "bad.ndjson", "--format csv"), ("in.csv", "bad", "--format csv"),
         ("in.ndjson", "bad.ndjson", nil), ("in.json", "bad.jsonl", nil), ("in.ndjson", "bad.csv", "--format ndjson"),
+        ("in.tsv", "bad.tsv", nil), ("in.tsv", "bad.csv", "--delimiter tab"), ("in.csv", "bad.tsv", "--delimiter ','"),
         ("in.json", "bad.txt", "--format ndjson"), ("mongo.json", "bad.ndjson", "--format ejson"),
     ])
     func adviceNamesOptionsMissingInTheRejectFile(input: String, rejects: String, option: String?) async throws {
         let texts = [
-            "in.csv": "n:number\n1\n", "in.ndjson": "{\"n\":1}\n", "in.json": "[{\"n\":1}]",
+            "in.csv": "n:number\n1\n", "in.tsv": "n:number\tx\n1\t2\n", "in.ndjson": "{\"n\":1}\n",
+            "in.json": "[{\"n\":1}]",
             "mongo.json": #"[{"_id":{"$oid":"5d505646cf6d4fe581014ab2"},"_attachments":1}]"#,
         ]
         try await BotTestBed.withEmbedded { bed in
             try bed.write(input, bytes: Array(try #require(texts[input]).utf8))
             var settings = ImportSettings()
             settings.path = bed.path(input)
+            settings.delimiter = .usual(in: input)
             settings.rejectPath = bed.path(rejects)
             let report = ImportReport(rejectPath: rejects)
             try await Importer(

@@ -10,18 +10,22 @@ package enum InputFormat: String, CaseIterable, Sendable {
     /// `json` or `ndjson` with MongoDB's types in wrapper objects; see ``ExtendedJSON``.
     case ejson
 
-    /// The format by file name: `.ndjson`, `.jsonl`, `.json`, `.csv`, with or without a final `.gz`, in any case. Nil
-    /// for other names.
+    /// The format by file name: `.ndjson`, `.jsonl`, `.json`, `.csv`, `.tsv`, with or without a final `.gz`, in any
+    /// case. Nil for other names. ``CSVDelimiter/usual(in:)`` tells tables apart.
     package init?(fileName: String) {
-        var parts = fileName.lowercased().split(separator: ".", omittingEmptySubsequences: false)
-        if parts.last == "gz" { parts.removeLast() }
-        guard parts.count > 1 else { return nil }
-        switch parts.last {
+        switch Self.ending(of: fileName) {
         case "ndjson", "jsonl": self = .ndjson
         case "json": self = .json
-        case "csv": self = .csv
+        case "csv", "tsv": self = .csv
         default: return nil
         }
+    }
+
+    /// The ending in lower case, without a final `.gz`; nil if there is none.
+    static func ending(of fileName: String) -> Substring? {
+        var parts = fileName.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+        if parts.last == "gz" { parts.removeLast() }
+        return parts.count > 1 ? parts.last : nil
     }
 
     /// Whether documents are rows of a table.

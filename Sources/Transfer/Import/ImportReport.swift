@@ -19,6 +19,8 @@ package final class ImportReport: Sendable {
         var isEstimate = false
         /// The detected format; nil if an option set it.
         var format: InputFormat?
+        /// The delimiter that the input's name shows; nil if an option set it.
+        var delimiter: CSVDelimiter?
         /// The attachment folder named by the manifest; nil if an option set it.
         var attachments: String?
         /// Whether the run was asked to stop before the end.
@@ -92,8 +94,10 @@ extension ImportReport: TransferReport {
             case .json?, .ndjson?: named == .json || named == .ndjson ? nil : .ndjson
             case nil: nil
             }
+        let delimiter = state.format == .csv && state.delimiter != .usual(in: rejectPath) ? state.delimiter : nil
         let options = [
-            format.map { "--format \($0.rawValue)" }, state.attachments.map { "--attachments \($0.shellWord)" },
+            format.map { "--format \($0.rawValue)" }, delimiter.map { "--delimiter \($0.name)" },
+            state.attachments.map { "--attachments \($0.shellWord)" },
         ]
         return options.compactMap { $0.map { " and \($0)" } }.joined()
     }

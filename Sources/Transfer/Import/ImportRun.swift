@@ -223,8 +223,10 @@ struct ImportPass {
     private func expect(_ size: Int?, _ chunk: InputChunk) {
         let (bytesRead, bytesConsumed) = (chunk.bytesRead, chunk.bytesConsumed)
         let told = job.settings.format == nil ? chunk.format : nil
+        let isNamed = job.settings.delimiter == .usual(in: job.settings.path)
         job.report.update { state in
             state.format = told
+            state.delimiter = isNamed ? job.settings.delimiter : nil
             if purpose != .check { state.counters.traffic.bytesIn = max(state.counters.traffic.bytesIn, bytesRead) }
             switch purpose {
             case .check: break

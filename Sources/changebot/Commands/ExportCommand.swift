@@ -74,7 +74,9 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "a,b.c"))
     var fields: String?
 
-    @Option(help: ArgumentHelp("The separator of the cells of a table: one character, or tab. Default: a comma."))
+    @Option(
+        help: ArgumentHelp(
+            "The separator of the cells of a table: one character, or tab. Default: a comma, or a tab for .tsv."))
     var delimiter: String?
 
     @Flag(help: "Continue an interrupted export to the same file.")
@@ -171,6 +173,7 @@ struct ExportCommand: AsyncParsableCommand {
         _ format: OutputFormat, _ environment: Environment
     ) throws(CommandError) -> CSVOptions {
         var table = CSVOptions()
+        table.delimiter = .usual(in: path(environment))
         // Variables apply to all commands, so they are ignored for formats other than tables.
         let fields = fields ?? (format.isTable ? environment["fields"] : nil)
         let delimiter = delimiter ?? (format.isTable ? environment["delimiter"] : nil)

@@ -8,7 +8,7 @@ struct InputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The separator of the cells of a table: one character such as ';', or tab. Default: a comma.",
+            "The separator of the cells of a table: one character such as ';', or tab. Default: a comma, or a tab for .tsv.",
             valueName: "character"))
     var delimiter: String?
 
@@ -21,7 +21,7 @@ struct InputOptions: ParsableArguments {
     func delimiter(for file: String, _ environment: Environment) throws(CommandError) -> CSVDelimiter {
         let isTable = try (format(environment) ?? InputFormat(fileName: file))?.isTable == true
         // Variables apply to all commands, so this one is ignored for formats other than tables.
-        guard let text = delimiter ?? (isTable ? environment["delimiter"] : nil) else { return .comma }
+        guard let text = delimiter ?? (isTable ? environment["delimiter"] : nil) else { return .usual(in: file) }
         guard let delimiter = CSVDelimiter(text) else {
             throw CommandError(
                 .usage,

@@ -24,7 +24,7 @@ import Testing
 
     @Test(arguments: [
         ("a.ndjson", InputFormat.ndjson), ("A.JSONL.GZ", .ndjson), ("/tmp/a.b/todo.json", .json), ("x.json.gz", .json),
-        ("x.csv", .csv), ("x.csv.gz", .csv),
+        ("x.csv", .csv), ("x.csv.gz", .csv), ("x.tsv", .csv), ("x.TSV.gz", .csv),
     ])
     func fileNamesDetermineFormat(name: String, format: InputFormat) {
         #expect(InputFormat(fileName: name) == format)

@@ -6,10 +6,38 @@ import Testing
 
 /// Tables as Excel writes them, and concatenated ones.
 @Suite struct SpreadsheetTests {
-    @Test(arguments: ["sep=;\r\n", "\"sep=;\"\n", "\u{FEFF}sep=;\r\n"])
+    @Test(arguments: ["sep=;\r\n", "\"sep=;\"\n", "\u{FEFF}sep=;\r\n", "SEP=;\r\n", "\"Sep=;\"\n"])
     func firstLineNamesTheDelimiter(first: String) {
         #expect(
             read(first + "a;b\r\n1,5;x\r\n", as: .csv) == [document(#"{"a":"1,5","b":"x"}"#, 3)])
+    }
+
+    /// "can't detect the format".
+    @Test(arguments: [("x.tsv", "tab"), ("x.TSV.gz", "tab"), ("x.csv", "','"), ("-", "','"), ("tsv", "','")])
+    func nameOfTheFileShowsTheDelimiter(name: String, delimiter: String) {
+        #expect(CSVDelimiter.usual(in: name).name == delimiter)
+    }
+
+    /// A NUL in the first cell made UTF-16 of the table, and no document.
+    @Test(arguments: [
+        ("a\0,b\n1,2\n", "1:2: the header: "), ("\0a,b\n1,2\n", "1:1: the header: "),
+        ("\0\0,b\n1,2\n", "1:1: the header: "),
+    ])
+    func nulInTheHeaderIsRefused(text: String, place: String) {
+        guard case .error(let message)? = read(text, as: .csv).last else {
+            Issue.record("it is read")
+            return
+        }
+        #expect(message.hasPrefix(place + "a NUL character outside quotes"), "\(message)")
+    }
+
+    @Test func nulInARowIsAnErrorOfTheRow() {
+        let message =
+            "2:4: a NUL character outside quotes; the file is damaged or no text: remove it, or quote the cell"
+        #expect(
+            read("a,b\n1,x\0\n2,\"y\0\"\n", as: .csv) == [
+                error(message, "1,x\0"), document(#"{"a":"2","b":"y\u0000"}"#, 3),
+            ])
     }
 
     @Test func delimiterLineMayNameTabOrComma() {

@@ -3,6 +3,11 @@ package struct CSVDelimiter: Sendable, Equatable {
     /// The delimiter of RFC 4180.
     package static let comma = CSVDelimiter(byte: UInt8(ascii: ","))
 
+    /// The delimiter that a file's name shows: a tab for `.tsv`, with or without a final `.gz`, else a comma.
+    package static func usual(in fileName: String) -> CSVDelimiter {
+        InputFormat.ending(of: fileName) == "tsv" ? CSVDelimiter(byte: 0x09) : .comma
+    }
+
     /// Its ASCII code.
     package let byte: UInt8
 

@@ -95,8 +95,19 @@ struct CSVDocuments {
     private func error(
         _ reason: SourceDocumentError.Reason, _ offset: Int, _ bytes: [UInt8], _ place: TextPlace
     ) -> SourceDocumentError {
+        SourceDocumentError(reason, at: offset, ofRow: bytes, at: place)
+    }
+}
+
+extension SourceDocumentError {
+    /// A row of a table that is not a document.
+    ///
+    /// - Parameters:
+    ///   - offset: Where in the row's text the error is.
+    ///   - bytes: The row's text with its line break.
+    init(_ reason: Reason, at offset: Int, ofRow bytes: [UInt8], at place: TextPlace) {
         let row = bytes.withoutLineBreak
-        return SourceDocumentError(
+        self.init(
             reason: reason, place: place.advanced(over: Array(bytes[..<offset])), start: place,
             text: Array(row.prefix(BrokenDocument.keptLimit)), isTruncated: row.count > BrokenDocument.keptLimit)
     }

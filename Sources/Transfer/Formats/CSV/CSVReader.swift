@@ -6,7 +6,7 @@ internal import LosslessJSON
 /// JSON. An empty cell, quoted or not, means that the document lacks the member. Empty lines and rows without any
 /// content are skipped: spreadsheets write them after the last row, and above the header.
 ///
-/// Habits of spreadsheets are accepted: a first line `sep=;` names the delimiter, and columns without a name may follow
+/// Habits of spreadsheets are accepted: a first line `sep=;`, in any case, names the delimiter, and columns without a name may follow
 /// the last one if all their cells are empty. In concatenated tables, a repeated header is skipped. Text that is not
 /// UTF-8 ends reading. If valid non-ASCII text came before it, it is only an error in its row.
 struct CSVReader: DocumentsReader {
@@ -45,6 +45,9 @@ struct CSVReader: DocumentsReader {
                 let bytes = try take(next, &window)
                 if record.isBlank(in: bytes) { continue }
                 if try isHeaderAgain(record, bytes, at: place) { continue }
+                if let nul = record.bareNUL(in: bytes) {
+                    return .error(SourceDocumentError(.bareNUL, at: nul, ofRow: bytes, at: place))
+                }
                 try checkEncoding(bytes, at: place)
                 return documents?.document(of: record, bytes, at: place)
             }
@@ -65,6 +68,10 @@ struct CSVReader: DocumentsReader {
                 let bytes = try take(next, &window)
                 if record.isBlank(in: bytes) { continue }
                 if try isDelimiterLine(bytes.withoutLineBreak, at: place) { continue }
+                if let nul = record.bareNUL(in: bytes) {
+                    let reason = "the header: \(SourceDocumentError.Reason.bareNUL)"
+                    throw SourceError(.header(reason), at: place.advanced(over: Array(bytes[..<nul])))
+                }
                 names = bytes.withoutLineBreak
                 header = (header ?? []) + names
                 if record.cells.count == 1, !record.cells[0].isQuoted, let other = delimiter.probable(in: bytes) {
@@ -89,9 +96,9 @@ struct CSVReader: DocumentsReader {
         let start = Array("sep=".utf8)
         let bare =
             line.first == UInt8(ascii: "\"") && line.last == line.first ? Array(line.dropFirst().dropLast()) : line
-        guard header == nil, bare.count == start.count + 1, bare.starts(with: start) else { return false }
-        let name = String(decoding: bare.dropFirst(start.count), as: UTF8.self)
-        guard let named = CSVDelimiter(name) else {
+        let name = bare.prefix(start.count).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        guard header == nil, bare.count == start.count + 1, name == start else { return false }
+        guard let named = CSVDelimiter(String(decoding: bare.dropFirst(start.count), as: UTF8.self)) else {
             throw SourceError(.header("the line names an invalid delimiter; remove it"), at: place)
         }
         delimiter = named

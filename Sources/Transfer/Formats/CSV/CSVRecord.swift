@@ -133,4 +133,12 @@ struct CSVRecord {
             cell.range.isEmpty || !cell.isQuoted && bytes[cell.range].allSatisfy { $0 == 0x20 || $0 == 0x09 }
         }
     }
+
+    /// The offset of a NUL outside quotes, which no table has; nil if there is none.
+    ///
+    /// - Parameter bytes: The row's text.
+    func bareNUL(in bytes: [UInt8]) -> Int? {
+        guard bytes.contains(0) else { return nil }
+        return cells.lazy.filter { !$0.isQuoted }.compactMap { bytes[$0.range].firstIndex(of: 0) }.first
+    }
 }

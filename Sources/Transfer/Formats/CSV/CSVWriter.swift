@@ -173,6 +173,6 @@ extension ArraySlice<UInt8> {
     fileprivate func needsQuotes(_ delimiter: UInt8) -> Bool {
         // Some readers drop white space at the ends, and 0xEF at the start of a file could be a byte order mark.
         if first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09 || first == 0xEF { return true }
-        return contains { $0 == delimiter || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D }
+        return contains { $0 == delimiter || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D || $0 == 0 }
     }
 }

@@ -21,6 +21,8 @@ package struct SourceDocumentError: Error, Equatable, Sendable {
         case textAfterQuote
         /// A cell's opening quote has no closing one.
         case openQuote
+        /// A cell without quotes contains U+0000.
+        case bareNUL
     }
 
     /// Has no values of the document.
@@ -65,6 +67,7 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
         case .cellCount(let found, let expected): "\(found.counted("cell")) where the header has \(expected)"
         case .textAfterQuote: "text after the closing quote of a cell"
         case .openQuote: "the quote that opens a cell is never closed"
+        case .bareNUL: "a NUL character outside quotes; the file is damaged or no text: remove it, or quote the cell"
         }
     }
 }

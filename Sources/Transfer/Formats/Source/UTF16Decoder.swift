@@ -11,8 +11,8 @@ struct UTF16Decoder {
     /// A high surrogate whose low one has not arrived.
     private var high: UInt16?
 
-    /// Nil if the text is not UTF-16. No format contains NUL characters, so zero bytes identify UTF-16 without a byte
-    /// order mark.
+    /// Nil if the text is not UTF-16. No format begins with NUL characters, so two zero bytes, one in each of the first
+    /// two characters, identify UTF-16 without a byte order mark. A single one is a fault of the file.
     ///
     /// - Parameter head: The first four bytes, or all of a shorter text.
     /// - Throws: `SourceError`: `.encoding` for UTF-32, without a place.
@@ -25,8 +25,8 @@ struct UTF16Decoder {
         switch (head[0], head[1]) {
         case (0xFF, 0xFE): isBigEndian = false
         case (0xFE, 0xFF): isBigEndian = true
-        case (1..., 0): isBigEndian = false
-        case (0, 1...): isBigEndian = true
+        case (1..., 0) where head.count < Self.headCount || head[3] == 0: isBigEndian = false
+        case (0, 1...) where head.count < Self.headCount || head[2] == 0: isBigEndian = true
         default: return nil
         }
     }
