@@ -74,7 +74,8 @@ extension GatewayError {
         switch status {
         case 300..<400:
             "the server at this address is not a gateway: it redirects to "
-                + "\(headers["Location"].map { String($0.prefix { $0 != "?" }) } ?? "another address")"
+                + "\(headers.redirectTarget(includesPath: true) ?? "another address"); redirects are not followed: write "
+                + "the gateway's own address"
         case 414: "the server refuses the URL as too long: use fewer or shorter names"
         case 431: "the server refuses the header as too long: check the credentials"
         default: "the server at this address is not a gateway"

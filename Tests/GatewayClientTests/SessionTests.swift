@@ -329,6 +329,25 @@ import Testing
         #expect(requests.count == 1)
     }
 
+    /// The message had the user info of the address, and said "redirects to " for an empty one.
+    @Test(arguments: [
+        ("http://amy:s3cret@127.0.0.1:1/todo/?key=k", "http://127.0.0.1:1/todo/"),
+        ("//amy:s3cret@other.example/", "//other.example/"), ("", "another address"), ("/login#x", "/login"),
+        ("https://amy:s3/cret@other.example/", "another address"),
+        ("https://amy:s3@cret@other.example", "https://other.example"),
+        ("https:\\\\amy:s3cret@other.example/", "another address"),
+    ])
+    func messageOfARedirectHasNoCredentials(place: String, shown: String) async throws {
+        let scripted = try ScriptedGateway { connection, _ in
+            try connection.answer(302, headers: ["Location: \(place)"])
+        }
+        let error = await #expect(throws: GatewayError.self) { _ = try await scripted.gateway.document("a") }
+        #expect(
+            error?.message.hasSuffix(
+                "it redirects to \(shown); redirects are not followed: write the gateway's own address") == true,
+            "\(error?.message ?? "")")
+    }
+
     @Test func writeIsNotRedirected() async throws {
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, _ in

@@ -2,6 +2,7 @@ import Bots
 import DocumentFlow
 import GatewayClient
 import LosslessJSON
+import Rules
 import TestKit
 import Testing
 import Transfer
@@ -35,6 +36,19 @@ import Transfer
             var after = try await bed.contents()
             #expect(after.removeValue(forKey: "new") == #"{"_id":"new","n":2}"#)
             #expect(after == before)
+        }
+    }
+
+    /// With a mapping, the second document counted as unchanged.
+    @Test(arguments: [false, true]) func repeatedDocumentIsRejectedWithAndWithoutAMapping(isMapped: Bool) async throws {
+        try await BotTestBed.withEmbedded { bed in
+            let rules = "version: 1\nkind: mapping\nrules: [{ name: a, when: {}, then: [] }]\n"
+            try bed.write("map.yaml", [rules])
+            let mapping = try await Mapping.load(paths: [bed.path("map.yaml")])
+            let state = try await bed.load(lines: [Self.stored[0], Self.stored[1], Self.stored[0]]) { settings in
+                settings.mapping = isMapped ? mapping : nil
+            }
+            #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
         }
     }
 

@@ -259,13 +259,11 @@ package final class WebhookSender: Sendable {
         effect.access.origin + effect.path.prefix { $0 != "?" }
     }
 
-    /// Where a redirect leads, without the path: ` to https://other.example`. Empty if the response does not say.
+    /// Where a redirect leads, without user info and path: ` to https://other.example`. Empty if the response does not
+    /// say.
     private static func target(_ response: HTTPResponse) -> String {
-        guard let location = response.headers["Location"], let scheme = location.firstRange(of: "://") else {
-            return ""
-        }
-        let host = location[scheme.upperBound...].prefix { !"/?#".contains($0) }
-        return " to " + WebhookAnswer.excerpt(Array((location[..<scheme.upperBound] + host).utf8))
+        response.headers.redirectTarget(includesPath: false).map { " to " + WebhookAnswer.excerpt(Array($0.utf8)) }
+            ?? ""
     }
 }
 

@@ -281,7 +281,7 @@ import Testing
         (410, [], "", "refused the event with HTTP 410"),
         (
             301, ["Location: https://amy:pw@other.example/path?secret"], "",
-            "answered HTTP 301, a redirect to https://amy:pw@other.example; redirects are not followed: set 'url' to the new address"
+            "answered HTTP 301, a redirect to https://other.example; redirects are not followed: set 'url' to the new address"
         ),
         (302, ["Location: /elsewhere"], "", "answered HTTP 302, a redirect; redirects are not followed"),
     ])

@@ -64,12 +64,13 @@ struct EntryMaker {
                     .refused(origin, id: id, reason: error.rule == nil ? "\(error)" : "the mapping fails: \(error)")
                 ]
             }
+            let own = document.text.root["_id"]?.string
             return mapped.documents.compactMap { output in
                 guard let text = output.text else {
                     return .refused(
                         origin, id: DocumentID(output.id), reason: "the result of the mapping is not valid JSON")
                 }
-                return entry(of: text, origin, isShared: true)
+                return entry(of: text, origin, isShared: output.id != own)
             }
         }
     }
@@ -299,7 +300,7 @@ struct ImportDocument: Sendable {
     let revision: RevisionID?
     let isDeletion: Bool
     var attachments: [ImportAttachment]
-    /// A mapping made it, possibly from several documents. It is therefore not a conflict if it exists.
+    /// A mapping made its id, possibly from several documents. It is therefore not a conflict if it exists.
     let isShared: Bool
     /// It is sent in a separate request, and its attachments are streamed.
     let isStreamed: Bool
