@@ -100,6 +100,42 @@ import Testing
         }
     }
 
+    /// Two bots with one fleet were reported only without other mistakes, and none of these with its place.
+    @Test func checkNamesThePlacesOfMissingFilesAndOfSharedFleets() async throws {
+        let text = """
+            version: 1
+            engine: postgres://127.0.0.1/x
+            fleet: f
+            bots:
+              - name: a
+                gateway: http://127.0.0.1:1/todo
+                rules: missing.yaml
+                on_reset: maybe
+              - name: b
+                gateway: http://127.0.0.1:1/todo
+                rules: [r.yaml, gone.yaml]
+                user: amy
+                password_file: nope
+
+            """
+        try await withFile(text) { folder, path in
+            let result = try await Program.run(["config", "check", "--config", path])
+            #expect(result.code == 78)
+            let lines = result.errors.split(separator: "\n").map { $0.replacing(folder + "/", with: "") }
+            #expect(
+                lines.sorted() == [
+                    "changebot.yaml:11:12: 'rules': gone.yaml: does not exist; correct the path or create the file",
+                    "changebot.yaml:13:20: can't read the password file nope ('password_file'): there is no such file; "
+                        + "correct the path or its permissions",
+                    "changebot.yaml:7:12: 'rules': missing.yaml: does not exist; correct the path or create the file",
+                    "changebot.yaml:8:15: 'on_reset' is not valid: 'maybe'; write restart or stop",
+                    "changebot.yaml:9:11: the bots 'a' and 'b' have the same fleet: give each its own 'fleet'",
+                ])
+            let run = try await Program.run(["run", "--once", "--config", path, "--bot", "b"])
+            #expect(run.code == 66 && run.errors.contains("changebot.yaml:11:12: 'rules': "), "\(run.errors)")
+        }
+    }
+
     @Test func checkAlsoReadsTheRules() async throws {
         try await withFile(Self.two) { folder, path in
             let good = try await Program.run(["config", "check", "--config", path])

@@ -39,6 +39,8 @@ package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
     /// Never empty.
     package let errors: [RuleFileError]
 
+    package init(kind: Kind, errors: [RuleFileError]) { (self.kind, self.errors) = (kind, errors) }
+
     /// One line per error.
     package var description: String { errors.map(\.description).joined(separator: "\n") }
 }

@@ -16,6 +16,8 @@ struct BotPlan: Sendable {
     let job: Job
     /// Its name in the configuration file.
     let title: String
+    /// The bot's place in the configuration file, `FILE:LINE:COLUMN`; nil without a file.
+    let place: String?
     /// Identifies the bot's state in an engine; nil without an engine.
     let fleet: String?
     /// Whether new and changed rules are applied to all documents (`--catch-up-changed-rules`).
@@ -34,7 +36,7 @@ struct BotPlan: Sendable {
     ///   - process: The settings of the whole process.
     ///   - loaded: The rules that were already read for other bots, by their paths.
     ///   - signature: The settings that require a restart of the bot if they change.
-    ///   - place: The bot's place in the configuration file; nil without a file.
+    ///   - place: See ``place``.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: RunCommand, _ environment: Environment, _ process: ProcessPlan,
@@ -60,7 +62,7 @@ struct BotPlan: Sendable {
         job.grace = nil
         job.monitoring = RunMonitoring(
             of: plan, rules.description, isInFleet: fleet != nil, settings.feed.following, process)
-        (self.signature, self.settings, self.job) = (signature, settings, job)
+        (self.signature, self.settings, self.job, self.place) = (signature, settings, job, place)
     }
 }
 

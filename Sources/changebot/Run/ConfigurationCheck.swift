@@ -27,31 +27,44 @@ struct ConfigurationCheck {
         let (file, errors) = try ConfigurationFile.examine(path)
         if !errors.isEmpty { note(CommandError(.badConfiguration, listing: errors)) }
         guard let file else { return }
-        for bot in try command.config.bots(of: file) { check(file.with(bots: [bot])) }
+        var plans: [BotPlan] = []
+        for bot in try command.config.bots(of: file) { plans += check(file.with(bots: [bot])) }
+        for error in RunPlan.shared(among: plans) { note(error) }
         sort(path)
     }
 
     /// Checks a file with one bot.
-    private mutating func check(_ file: ConfigurationFile) {
+    ///
+    /// - Returns: The plan of the bot without the settings that are wrong. Empty if there is none.
+    private mutating func check(_ file: ConfigurationFile) -> [BotPlan] {
         var file = file
         for _ in 0...SettingKey.all.count {
             do {
                 let plan = try RunPlan(command, file, loaded: loaded)
-                for bot in plan.bots { _ = try bot.job.connection.checkAccess() }
-                return
+                for bot in plan.bots { try checkAccess(bot) }
+                return plan.bots
             } catch let error as RuleFilesError {
                 note(CommandError(error))
                 let paths = file.bots.first?.settings["rules"]?.texts ?? []
-                guard loaded.updateValue(.empty, forKey: paths) == nil else { return }
+                guard loaded.updateValue(.empty, forKey: paths) == nil else { return [] }
             } catch {
                 let error = CommandError(error)
                 let isIncomplete = error.messages.contains { $0.contains(Self.incomplete) }
                 note(isIncomplete ? withoutKnown(error) : error)
                 guard let next = isIncomplete ? file.completed : file.without(settingsIn: error.messages) else {
-                    return
+                    return []
                 }
                 file = next
             }
+        }
+        return []
+    }
+
+    /// A secret that can't be read is the last error of a bot: without that setting, its user would have none.
+    private mutating func checkAccess(_ bot: BotPlan) throws(CommandError) {
+        do throws(CommandError) { _ = try bot.job.connection.checkAccess() } catch {
+            guard error.code == .missingInput else { throw error }
+            note(error)
         }
     }
 

@@ -34,38 +34,49 @@ struct RunPlan: Sendable {
         var loaded = loaded
         if let file {
             self.bots = try bots.map { bot in
-                try BotPlan(
-                    command, variables.with(file, bot: bot), process, &loaded,
-                    Self.signature(bot, isOneOfSeveral: bots.count > 1), file.place(bot.position))
+                let environment = variables.with(file, bot: bot)
+                do {
+                    return try BotPlan(
+                        command, environment, process, &loaded,
+                        Self.signature(bot, isOneOfSeveral: bots.count > 1), file.place(bot.position))
+                } catch let error as RuleFilesError where command.job.rules.isEmpty {
+                    throw error.placed(in: file, environment.isInFile("rules") ? bot.settings["rules"] : nil)
+                }
             }
         } else {
             self.bots = [try BotPlan(command, variables, process, &loaded, [:], nil)]
         }
         files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
-        try checkApart()
+        if let error = Self.shared(among: self.bots).first { throw error }
     }
 
-    /// Checks that no two bots share a file or a state in an engine.
-    ///
-    /// - Throws: ``CommandError`` with 64 or 78.
-    private func checkApart() throws(CommandError) {
+    /// The errors of bots that share a file or a state in an engine, with 64 or 78.
+    static func shared(among bots: [BotPlan]) -> [CommandError] {
+        var errors: [CommandError] = []
+        func note(_ bot: BotPlan, _ message: String) {
+            let place = bot.place.map { "\($0): " } ?? ""
+            errors.append(CommandError(.badConfiguration, listing: [place + message], isListing: bot.place != nil))
+        }
         var (ofFiles, ofFleets): ([String: String], [String: String]) = ([:], [:])
         for bot in bots {
             if let other = bot.embeddedFile.flatMap({ ofFiles.updateValue(bot.name, forKey: $0) }) {
-                throw CommandError(
-                    .badConfiguration,
+                note(
+                    bot,
                     "the bots '\(other)' and '\(bot.name)' would open the same file of an embedded gateway: run 'changebot gateway --data FILE', and give both its URL"
                 )
             }
         }
-        try DistinctFiles.check(bots.map { ("summary of \($0.name)", $0.job.summary) })
+        do throws(CommandError) {
+            try DistinctFiles.check(bots.map { ("summary of \($0.name)", $0.job.summary) })
+        } catch {
+            errors.append(error)
+        }
         for bot in bots {
             if let other = bot.fleet.flatMap({ ofFleets.updateValue(bot.title, forKey: $0) }) {
-                throw CommandError(
-                    .badConfiguration,
-                    "the bots '\(other)' and '\(bot.title)' have the same fleet: give each its own 'fleet'")
+                note(bot, "the bots '\(other)' and '\(bot.title)' have the same fleet: give each its own 'fleet'")
             }
         }
+        return errors
     }
 
     /// The settings that require a restart of the bot if they change. Rules don't: they are replaced while it runs. The
@@ -76,6 +87,23 @@ struct RunPlan: Sendable {
         }.mapValues(\.texts)
         if isOneOfSeveral { signature["bots"] = [] }
         return signature
+    }
+}
+
+extension RuleFilesError {
+    /// With the place of the setting that names them, for files that can't be found or read.
+    ///
+    /// - Parameter setting: The setting in the configuration file; nil if the files are named elsewhere.
+    fileprivate func placed(
+        in file: ConfigurationFile, _ setting: ConfigurationFile.Setting?
+    ) -> RuleFilesError {
+        guard let setting else { return self }
+        let errors = errors.map { error in
+            guard error.position == nil, setting.texts.contains(error.path) else { return error }
+            return RuleFileError(
+                path: file.path, position: setting.position, message: "'rules': \(error.path): \(error.message)")
+        }
+        return RuleFilesError(kind: kind, errors: errors)
     }
 }
 

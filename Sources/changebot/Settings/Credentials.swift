@@ -85,10 +85,10 @@ struct Credentials {
     var file: SecretFile? {
         get throws(CommandError) {
             guard let secret, let text = environment[secret] else { return nil }
-            let name = environment.naming(secret)
+            let (name, place) = (environment.naming(secret), environment.place(of: secret))
             switch secret {
-            case "password-file": return SecretFile(path: text, what: "password", setting: name)
-            case "token-file": return SecretFile(path: text, what: "token", setting: name)
+            case "password-file": return SecretFile(path: text, what: "password", setting: name, place: place)
+            case "token-file": return SecretFile(path: text, what: "token", setting: name, place: place)
             case "password-credential", "token-credential":
                 let what = secret == "token-credential" ? "token" : "password"
                 guard let folder = environment.variable("CREDENTIALS_DIRECTORY") else {
@@ -100,7 +100,7 @@ struct Credentials {
                 guard !text.contains("/"), text != ".." else {
                     throw environment.contradiction([secret], "\(name) is the name of a credential, without '/'")
                 }
-                return SecretFile(path: folder + "/" + text, what: what, setting: name)
+                return SecretFile(path: folder + "/" + text, what: what, setting: name, place: place)
             default: return nil
             }
         }
@@ -113,6 +113,8 @@ struct SecretFile: Sendable {
     let what: String
     /// The setting that names it, for messages.
     let setting: String
+    /// Where the setting is in the configuration file; nil if it is elsewhere.
+    var place: String?
 
     /// The content of the file without a trailing line break.
     ///
@@ -123,21 +125,23 @@ struct SecretFile: Sendable {
             var isFolder = false
             let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
             let reason = isFolder ? ": it is a folder" : isThere ? "" : ": there is no such file"
-            throw CommandError(
-                .missingInput,
+            throw unusable(
                 "can't read the \(what) file \(path) (\(setting))\(reason); correct the path or its permissions")
         }
         guard var text = String(data: bytes, encoding: .utf8) else {
-            throw CommandError(
-                .missingInput, "the \(what) file \(path) (\(setting)) is not UTF-8; save it as UTF-8")
+            throw unusable("the \(what) file \(path) (\(setting)) is not UTF-8; save it as UTF-8")
         }
         if text.utf8.last == UInt8(ascii: "\n") { text = String(text.unicodeScalars.dropLast()) }
         if text.utf8.last == UInt8(ascii: "\r") { text = String(text.unicodeScalars.dropLast()) }
         guard !text.isEmpty else {
-            throw CommandError(
-                .missingInput, "the \(what) file \(path) (\(setting)) is empty; write the \(what) into it")
+            throw unusable("the \(what) file \(path) (\(setting)) is empty; write the \(what) into it")
         }
         return text
+    }
+
+    private func unusable(_ message: String) -> CommandError {
+        CommandError(
+            .missingInput, listing: [(place.map { "\($0): " } ?? "") + message], isListing: place != nil)
     }
 
     /// Whether every user of this machine can read it.

@@ -71,7 +71,9 @@ struct EngineOptions: ParsableArguments {
     private func password(_ environment: Environment) throws(CommandError) -> @Sendable () throws -> String? {
         if let password = environment["engine-password"] { return { password } }
         guard let path = environment["engine-password-file"] else { return { nil } }
-        let file = SecretFile(path: path, what: "password", setting: environment.naming("engine-password-file"))
+        let file = SecretFile(
+            path: path, what: "password", setting: environment.naming("engine-password-file"),
+            place: environment.place(of: "engine-password-file"))
         _ = try file.read()
         return { try file.read() }
     }

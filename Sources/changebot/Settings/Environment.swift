@@ -83,6 +83,14 @@ struct Environment: Sendable {
     /// Where the value for an option comes from; nil if there is none.
     func source(of option: String) -> Source? { find(option)?.source }
 
+    /// Whether the value for an option comes from the configuration file.
+    func isInFile(_ option: String) -> Bool { place(of: option) != nil }
+
+    /// `FILE:LINE:COLUMN` of the value for an option; nil if it does not come from the configuration file.
+    func place(of option: String) -> String? {
+        if case .file(let place, _)? = source(of: option) { place } else { nil }
+    }
+
     private func find(_ option: String) -> (texts: [String], source: Source)? {
         if side != nil {
             let name = variableName(of: option)
