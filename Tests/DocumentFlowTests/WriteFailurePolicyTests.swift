@@ -45,17 +45,35 @@ import Testing
 
     @Test func secondDocumentThatLosesTheConnectionIsGivenUpSooner() {
         var failures = DocumentFailures()
-        let usual = failures.attemptsForCut
+        #expect(failures.limits(forCutOf: 1000, largestWritten: 0) == .usual)
         failures.noteCut()
+        #expect(failures.limits(forCutOf: 1000, largestWritten: 0) == .ifTooLarge)
+    }
+
+    /// Each revision beyond a proxy's limit took a minute or two.
+    @Test func requestThatIsLargerThanAllOthersIsGivenUpSooner() {
+        let failures = DocumentFailures()
+        #expect(failures.limits(forCutOf: 2 << 20, largestWritten: 2 << 20) == .usual)
+        let limits = failures.limits(forCutOf: 2 << 20, largestWritten: 1 << 20)
+        #expect(limits == .ifTooLarge)
+        #expect(failures.limits(forCutOf: .max, largestWritten: 1 << 20) == limits)
         let error = error(.connectionLost)
-        var failurePolicy = failurePolicy(documents: 1, error, times: failures.attemptsForCut + 1)
-        failurePolicy.attempts = failures.attemptsForCut
-        #expect(failures.attemptsForCut < usual)
-        var advice = WriteFailurePolicy.Advice.wait
-        for _ in 0..<failures.attemptsForCut {
-            advice = failurePolicy.advice(given: true, to: .doesGatewayAnswer, now: Self.start)
+        var several = failurePolicy(documents: 8, error, times: 2)
+        #expect(advice(several, error) == .wait)
+        several.limits = limits
+        #expect(advice(several, error) == .halve)
+        #expect(advice(several, self.error(.timedOut)) == .wait)
+        var single = failurePolicy(documents: 1, error, times: limits.beforeRejecting + 1)
+        single.limits = limits
+        var steps: [WriteFailurePolicy.Advice] = []
+        for _ in 0..<limits.beforeRejecting {
+            steps.append(single.advice(given: true, to: .doesGatewayAnswer, now: Self.start))
         }
-        #expect(advice == .reject)
+        var others = failurePolicy(documents: 1, error, times: limits.beforeRejecting + 1, bytes: 100)
+        #expect(advice(others, error) == .wait)
+        others.limits = limits
+        #expect(advice(others, error) == .reject)
+        #expect(steps.last == .reject && steps.dropLast().allSatisfy { $0 == .wait } && steps.count < 6)
     }
 
     @Test(arguments: [GatewayError.Code.tooLarge, .badRequest, .conflict])

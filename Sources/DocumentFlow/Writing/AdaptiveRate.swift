@@ -87,6 +87,8 @@ package struct AdaptiveRate: Sendable {
 /// The write rate, shared by all writers to one gateway.
 package actor WritePace {
     private var rate = AdaptiveRate()
+    /// The bytes of the largest request for documents that was accepted.
+    private(set) var largestWritten = 0
 
     /// No limit yet.
     package init() {}
@@ -102,5 +104,9 @@ package actor WritePace {
     /// Documents per second. Nil without a limit.
     package var limit: Double? { rate.limit }
 
-    func noteWritten(_ documents: Int) { rate.noteWritten(documents, now: .now) }
+    /// - Parameter bytes: The bytes of the documents.
+    func noteWritten(_ documents: Int, bytes: Int) {
+        rate.noteWritten(documents, now: .now)
+        largestWritten = max(largestWritten, bytes)
+    }
 }

@@ -10,6 +10,8 @@ package struct BulkSender {
         let documents: ArraySlice<BulkDocument>
         var failurePolicy: WriteFailurePolicy
 
+        var byteCount: Int { documents.reduce(0) { $0 + $1.byteCount } }
+
         var halves: [Part] {
             let middle = documents.startIndex + documents.count / 2
             return [documents[..<middle], documents[middle...]].map {
@@ -79,7 +81,6 @@ package struct BulkSender {
         var parts = [
             Part(documents: documents, failurePolicy: WriteFailurePolicy(documents: documents.count, isPut: isPut))
         ]
-        parts[0].failurePolicy.attempts = failures.attemptsForCut
         while let part = parts.popLast() {
             if part.failurePolicy.needsProbe, await answer(to: .doWritesPass) {
                 parts.append(contentsOf: part.halves.reversed())
@@ -98,7 +99,7 @@ package struct BulkSender {
             }
             observer?.note(.sent(sentAt.duration(to: .now)))
             retrier.succeed()
-            await pace.noteWritten(part.documents.count)
+            await pace.noteWritten(part.documents.count, bytes: part.byteCount)
             try await answered(part.documents.indices, outcomes)
             try await pause(after: outcomes)
         }
@@ -113,6 +114,8 @@ package struct BulkSender {
         var part = failed
         // If this grows while the part fails, other writes succeed.
         part.failurePolicy.note(error, writtenByRun: await progress.counters.traffic.bytesOut)
+        part.failurePolicy.limits = failures.limits(
+            forCutOf: part.failurePolicy.isPut ? .max : part.byteCount, largestWritten: await pace.largestWritten)
         switch try await advice(after: error, &part) {
         case .halve: parts.append(contentsOf: part.halves.reversed())
         case .reject:

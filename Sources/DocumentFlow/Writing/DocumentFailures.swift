@@ -26,6 +26,8 @@ struct DocumentFailures: Sendable {
     /// writes.
     private static let mostFirewalled = 20
     private static let mostRemembered = 1000
+    /// No server refuses requests of this size: 64 KiB.
+    private static let neverTooLarge = 64 << 10
     /// How long a failure is remembered: its document may have been settled in another way.
     private static let memory: Duration = .seconds(600)
 
@@ -38,8 +40,15 @@ struct DocumentFailures: Sendable {
     /// Records that a single document was given up because its requests always lose the connection.
     mutating func noteCut() { cuts += 1 }
 
-    /// The connection losses of a single document after which it is given up. Fewer after the first such document.
-    var attemptsForCut: Int { cuts > 0 ? AttemptLimits.failures / 2 : AttemptLimits.failures }
+    /// How often a request may lose the connection. Less often after the first such document, and if the request is
+    /// larger than any that was accepted: a server or a proxy closes the connection if a body is too large.
+    ///
+    /// - Parameters:
+    ///   - bytes: The size of the request.
+    ///   - largest: The size of the largest request that was accepted.
+    func limits(forCutOf bytes: Int, largestWritten largest: Int) -> WriteFailurePolicy.CutLimits {
+        cuts > 0 || bytes > max(largest, Self.neverTooLarge) ? .ifTooLarge : .usual
+    }
 
     // MARK: - A firewall
 

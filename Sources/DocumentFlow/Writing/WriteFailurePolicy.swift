@@ -23,13 +23,24 @@ struct WriteFailurePolicy: Sendable {
         case ask(Question)
     }
 
+    /// How often a request may lose the connection before the next measure, if the gateway answers others in between.
+    struct CutLimits: Equatable {
+        static let usual = CutLimits(
+            beforeHalving: AttemptLimits.failuresBeforeHalving, beforeRejecting: AttemptLimits.failures)
+        /// For a request that may be too large.
+        static let ifTooLarge = CutLimits(beforeHalving: 2, beforeRejecting: AttemptLimits.failures / 2)
+
+        let beforeHalving: Int
+        let beforeRejecting: Int
+    }
+
     /// How long a document may block a writer if nothing shows whether it is the cause.
     private static let longestHoldUp: Duration = .seconds(600)
 
     /// The number of documents of the request.
     let documents: Int
     /// Whether it is a `PUT` of one document.
-    private let isPut: Bool
+    let isPut: Bool
     /// Consecutive failures that the documents may have caused.
     private(set) var failures = 0
     /// The failures that count against the documents: other writes succeeded in between, or the gateway answered a
@@ -40,8 +51,8 @@ struct WriteFailurePolicy: Sendable {
     private var bytesBefore: Int?
     /// Whether other writes succeeded since this request, or the one it is half of, first failed.
     private(set) var othersPass = false
-    /// The number of failures after which the document is the cause, if the gateway answers other requests in between.
-    var attempts = AttemptLimits.failures
+    /// The limits of this request if it loses the connection.
+    var limits = CutLimits.usual
     /// Consecutive "unavailable" answers, from the gateway or from a proxy that can't reach it.
     private var refusedForNow = 0
 
@@ -53,7 +64,7 @@ struct WriteFailurePolicy: Sendable {
     /// The state for a part of the request.
     func part(documents: Int) -> WriteFailurePolicy {
         var part = WriteFailurePolicy(documents: documents)
-        (part.bytesBefore, part.othersPass, part.attempts) = (bytesBefore, othersPass, attempts)
+        (part.bytesBefore, part.othersPass) = (bytesBefore, othersPass)
         return part
     }
 
@@ -127,11 +138,12 @@ struct WriteFailurePolicy: Sendable {
         // write is refused, the document is not the cause.
         case _ where mayBeOfContent(error): return isSingle ? .ask(.doWritesPass) : .halve
         case _ where Self.mayBeOfDocuments(error):
-            guard isSingle else { return failures >= AttemptLimits.failuresBeforeHalving ? .halve : .wait }
+            let limits = error.isCut ? limits : .usual
+            guard isSingle else { return failures >= limits.beforeHalving ? .halve : .wait }
             guard failures > 1 else { return .wait }
             // A gateway may close the connection only for this document. No probe after a 500, which proves nothing.
             if error.code != .serverError, suspectedFailures < failures - 1 { return .ask(.doesGatewayAnswer) }
-            if suspectedFailures >= AttemptLimits.failures { return .reject }
+            if suspectedFailures >= limits.beforeRejecting { return .reject }
             return hasLastedTooLong(now) ? .ask(.doesGatewayAnswer) : .wait
         // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway may send it for any
         // document.
@@ -156,7 +168,7 @@ struct WriteFailurePolicy: Sendable {
         case .doesGatewayAnswer:
             guard answer else { return .wait }
             if suspectedFailures < failures - 1 { suspectedFailures += 1 }
-            return suspectedFailures >= attempts || hasLastedTooLong(now) ? .reject : .wait
+            return suspectedFailures >= limits.beforeRejecting || hasLastedTooLong(now) ? .reject : .wait
         }
     }
 
