@@ -9,8 +9,8 @@ struct LanguageCheck {
     /// Whether a slash here would begin a regular expression.
     private var expectsValue = true
 
-    /// The positions of the semicolons after the last other token.
-    private var lastSemicolons: [Int] = []
+    /// The line of the first semicolon after the last other token.
+    private var lastSemicolon: Int?
     /// Integers that doubles can't represent.
     private var largeNumbers: [Range<Int>] = []
     /// Directives that otto ignores.
@@ -27,20 +27,10 @@ struct LanguageCheck {
             check.noteToken(from: start)
             try check.noteStructure(from: start)
         }
-        return check.rewritten
-    }
-
-    /// The text without semicolons at its end, where only comments may follow. Unchanged if the text is refused.
-    static func withoutLastSemicolons(_ text: [UInt8]) -> [UInt8] {
-        var check = LanguageCheck(text: text)
-        while check.at < text.count {
-            let start = check.at
-            do throws(LanguageError) { try check.step() } catch { return text }
-            check.noteToken(from: start)
+        if let line = check.lastSemicolon {
+            throw LanguageError(message: "Unexpected token ; (the text must end with the function)", line: line)
         }
-        var result = text
-        for place in check.lastSemicolons { result[place] = UInt8(ascii: " ") }
-        return result
+        return check.rewritten
     }
 
     private var rewritten: [UInt8] {
@@ -57,7 +47,7 @@ struct LanguageCheck {
     private mutating func noteToken(from start: Int) {
         if isSpace(start) { return }
         let first = text[start]
-        if first == UInt8(ascii: ";") { lastSemicolons.append(start) } else { lastSemicolons = [] }
+        lastSemicolon = first == UInt8(ascii: ";") ? lastSemicolon ?? line : nil
         noteNumber(start..<min(at, text.count))
     }
 

@@ -243,6 +243,10 @@ enum Prelude {
             function note() {
                 if (done.log.length < 20) done.log.push(Array.prototype.map.call(arguments, text).join(' ').substring(0, 500));
             }
+            function noteOne() {
+                if (arguments.length !== 1) throw new RangeError('expected 1 argument(s); got ' + arguments.length);
+                note(arguments[0]);
+            }
             var own = {
                 makeArray: makeArray, inArray: inArray, anyInArray: anyInArray,
                 channel: function () {
@@ -272,7 +276,7 @@ enum Prelude {
                     require(function () { return anyInArray(makeArray(names), realUserCtx.channels); },
                         'sg missing channel access');
                 },
-                log: note, console: { log: note, error: note }
+                log: note, console: { log: noteOne, error: noteOne }
             };
             keys(own).forEach(function (name) {
                 Object.defineProperty(global, name, { value: own[name], configurable: true, writable: true });

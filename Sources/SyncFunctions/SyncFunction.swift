@@ -60,13 +60,6 @@ package final class SyncFunction: Sendable {
         try session.withLock { session in try session.start() }
     }
 
-    /// The text of a function in a configuration, where a semicolon may follow it.
-    ///
-    /// - Note: Source: tried on Sync Gateway 4.1.1; its `_config/sync` refuses the semicolon.
-    package static func ofConfiguration(_ source: String) -> String {
-        String(decoding: LanguageCheck.withoutLastSemicolons(Array(source.utf8)), as: UTF8.self)
-    }
-
     /// Runs the function. Blocks the calling thread, at most until the time limit.
     package func call(_ call: SyncFunctionCall) throws(Failure) -> SyncFunctionResult {
         try session.withLock { session throws(Failure) in try session.call(call.text) }

@@ -15,6 +15,16 @@ import Testing
                 + #""u":"\u00e9\u0000\ud83d\ude00","n":null,"dup":1,"dup":2}"#,
             "1-0a77714b889665e5c79c4ddc6e334604"
         ),
+        (#"{"a":"<"}"#, "1-98c11d9aa4ae9b2a48c72c8b05021fb4"), (#"{"<":1}"#, "1-f960346918937b92f2e90afc2b16ce88"),
+        (#"{"a":"\u0026"}"#, "1-8b59a93da7b17e22fc107d3fa9ac382e"),
+        (#"{"a":">"}"#, "1-7dc3d41800e60c94228a151e22a4ca8a"),
+        (#"{"a":"\u2028"}"#, "1-00e82d11a5d3190df977e1123281942b"),
+        ("{\"a\":\"\u{2028}\"}", "1-00e82d11a5d3190df977e1123281942b"),
+        (#"{"\u2029":1}"#, "1-7de09b5c7bed39e90096f13b3f6118e2"),
+        (#"{"a":"\b"}"#, "1-751bc78a08b4174b57d4813933ea5925"),
+        (#"{"\u000c":1}"#, "1-6f41edd5c4d9bdfc30e17bf11fc03658"),
+        (#"{"a":"\\ \""}"#, "1-022f3be10b94952786369c5a584cee90"),
+        (#"{"a":"é"}"#, "1-f2a4c60eeb4c12de6a7c6a7681a3bd2f"),
     ])
     func revisionIDsEqualTheRealGateways(text: String, revision: String) throws {
         let document = try IncomingDocument(JSONText(text).root)

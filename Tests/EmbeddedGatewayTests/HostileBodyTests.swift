@@ -69,13 +69,13 @@ import Testing
 
     @Test(arguments: [
         // Values in place of a document.
-        (#"{"_id":7}"#, 201), (#"{"_rev":7}"#, 201), (#"{"_deleted":"x"}"#, 201), (#"{"_attachments":"x"}"#, 201),
+        (#"{"_id":7}"#, 201), (#"{"_deleted":"x"}"#, 201), (#"{"_attachments":"x"}"#, 201),
         (#"{"_attachments":[1]}"#, 201), (#"{"_attachments":{"a":1}}"#, 400), (#"{"_attachments":{"a":{}}}"#, 400),
         (#"{"_attachments":{"a":{"data":7}}}"#, 400), (#"{"_attachments":{"a":{"data":"="}}}"#, 500),
         (#"{"_attachments":{"a":{"stub":"x"}}}"#, 400), (#"{"_attachments":{"a":{"follows":true}}}"#, 400),
         (#"{"_attachments":{"a":{"data":"eA==","content_type":7,"revpos":"x"}}}"#, 201),
-        (#"{"_revisions":7}"#, 201), (#"{"_revisions":{"start":-1,"ids":[7]}}"#, 201), (#"{"_cv":{}}"#, 201),
-        (#"{"_exp":{}}"#, 201), (#"{"channels":{"a":[7]}}"#, 201), (#"{"_sync":1}"#, 400), (#"{"_removed":true}"#, 404),
+        (#"{"_revisions":7}"#, 201), (#"{"_revisions":{"start":-1,"ids":[7]}}"#, 201),
+        (#"{"_exp":{}}"#, 400), (#"{"channels":{"a":[7]}}"#, 201), (#"{"_sync":1}"#, 400), (#"{"_removed":true}"#, 404),
         (#"{"_rev":"x"}"#, 400), (#"{"_rev":"0-x"}"#, 400), (#"{"_rev":"99999999999999999999-x"}"#, 400),
     ])
     func membersOfAWrongTypeAreRefusedOrIgnored(document: String, status: Int) async throws {
@@ -85,8 +85,16 @@ import Testing
         #expect(bulk.text.contains(#""status":\#(status)"#) == (status > 201), "\(bulk.text)")
     }
 
+    @Test(arguments: [#"{"_rev":7}"#, #"{"_rev":null}"#, #"{"_cv":{}}"#, #"{"_cv":5,"_rev":"1-a"}"#])
+    func namesOfAWrongTypeAreRefusedInASingleWrite(document: String) async throws {
+        let answer = try await TestGateway().put("x", document)
+        #expect(answer.status == 400)
+        #expect(answer.text == #"{"error":"Bad Request","reason":"Invalid version type for OCC value: \"\""}"#)
+    }
+
     @Test(arguments: [
-        ("_bulk_docs", #"{"docs":null}"#, 400), ("_bulk_docs", #"{"docs":{}}"#, 400),
+        ("_bulk_docs", #"{"docs":[{"_id":"x","_cv":{}}]}"#, 201), ("_bulk_docs", #"{"docs":null}"#, 400),
+        ("_bulk_docs", #"{"docs":{}}"#, 400),
         ("_bulk_docs", #"{"docs":[null]}"#, 400), ("_bulk_docs", #"{"docs":[[]]}"#, 400),
         ("_bulk_docs", #"{"docs":[],"new_edits":"x"}"#, 201), ("_bulk_docs", #"{"docs":[{"_id":"_local/"}]}"#, 201),
         ("_bulk_get", #"{"docs":7}"#, 400),

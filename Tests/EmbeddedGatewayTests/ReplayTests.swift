@@ -179,7 +179,9 @@ struct Replay {
     /// Repeats the administrator's changes to users and documents without HTTP.
     private mutating func administer(_ exchange: Exchange) async throws {
         if exchange.path.hasSuffix("/_purge") {
-            for id in try JSONText(exchange.body).root.members.compactMap(\.name.string) { try await gateway.purge(id) }
+            for id in try JSONText(exchange.body).root.members.compactMap(\.name.string) {
+                _ = try await gateway.store.purge(id)
+            }
         }
         guard exchange.method != "GET" else { return }
         guard let name = exchange.path.wholeMatch(of: /\/\w+\/_user\/(\w+)/).map({ String($0.1) }) else { return }
@@ -208,12 +210,6 @@ extension TestGateway {
             try db.execute(sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [sequence])
         }
         store.signal.advance(to: sequence)
-    }
-
-    fileprivate func purge(_ id: String) async throws {
-        try await store.database.write { db in
-            try db.execute(sql: "DELETE FROM documents WHERE id = ?", arguments: [id])
-        }
     }
 
     fileprivate func repeated(_ exchange: Exchange, _ sessions: [String: String]) async throws -> Collected {

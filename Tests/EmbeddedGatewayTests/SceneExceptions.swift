@@ -20,7 +20,6 @@ enum SceneExceptions {
             1: "Duktape rounds 9007199254740993 up where an operator converts a text, as in doc.n * 1: that is code of "
                 + "the engine; Number(doc.n) and parseFloat round as there"
         ],
-        "sees-document": [17: "where _rev and _cv are given, _rev counts: bots send no _cv"],
         "sees-old-document": [
             15: "tombstones keep their members, as on Sync Gateway 3.3 and CouchDB; the function does not see them"
         ],

@@ -27,11 +27,24 @@ import Testing
     }
 
     @Test(arguments: [
-        ("f;", "f "), ("f ; // after;", "f   // after;"), ("f /* a; */ ;;\n", "f /* a; */   \n"), ("f; 5", "f; 5"),
-        ("f; g;", "f; g "), ("'a;'", "'a;'"),
+        ("function (doc) {};", 1), ("(function (doc) {}) ; // after;", 1), ("function (doc) {} /* a; */\n;;\n", 2),
     ])
-    func semicolonsAfterAConfiguredFunctionAreRemoved(text: String, function: String) {
-        #expect(SyncFunction.ofConfiguration(text) == function)
+    func semicolonAfterTheFunctionIsRefused(text: String, line: Int) {
+        let message = "Unexpected token ; (the text must end with the function)"
+        #expect(throws: SyncFunction.Refusal(message: message, line: line)) { try SyncFunction(text) }
+    }
+
+    @Test(arguments: [("console.log('a', 'b')", 2), ("console.log()", 0), ("console.error('a', doc, 5)", 3)])
+    func consoleTakesOneArgument(call: String, count: Int) throws {
+        let function = try SyncFunction(
+            "function (doc) { try { \(call); } catch (e) { channel(String(e)); } \(call); }")
+        let result = try function.call(SyncFunctionCall(document: Array("{}".utf8), parent: nil, user: nil))
+        #expect(result.channels == ["RangeError: expected 1 argument(s); got \(count)"])
+        #expect(result.hasFailed)
+        let single = try SyncFunction(
+            "function (doc) { console.log(doc.a); console.error('b'); log('c', 'd'); log(); }")
+        #expect(
+            try !single.call(SyncFunctionCall(document: Array("{}".utf8), parent: nil, user: nil)).hasFailed)
     }
 
     @Test(arguments: [

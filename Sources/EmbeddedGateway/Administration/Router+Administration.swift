@@ -3,8 +3,8 @@ internal import LosslessJSON
 internal import SyncFunctions
 
 extension Router {
-    /// The paths that only the administrative port has: users, roles, the sync function and its resync. Nil for other
-    /// paths.
+    /// The paths that only the administrative port has: users, roles, the sync function and its resync, and the purge.
+    /// Nil for other paths.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func administration(_ request: Request, _ path: [String]) async throws -> Answer? {
@@ -23,6 +23,7 @@ extension Router {
             return Answer(status: 201, fields: [], body: .whole([]))
         case ("_config", 2) where path[1] == "sync": return try await syncFunction(request)
         case ("_resync", 1): return try await resync(request)
+        case ("_purge", 1): return try await purge(request)
         default: return nil
         }
     }

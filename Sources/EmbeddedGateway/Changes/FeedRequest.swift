@@ -70,10 +70,28 @@ struct FeedRequest: Sendable {
             guard feed == .normal else {
                 throw RequestError(400, "Filter '_doc_ids' is only valid for feed=normal replications")
             }
-            let named = ids.map { $0.split(separator: ",").map(String.init) }
-            selection.ids = named ?? listed?.elements.compactMap(\.string) ?? []
+            selection.ids = try Self.ids(ids ?? "", listed)
         default: throw RequestError(400, "Unknown filter; try sync_gateway/bychannel or _doc_ids")
         }
+    }
+
+    /// - Parameters:
+    ///   - text: A JSON array, or ids separated by commas.
+    ///   - listed: The array in the body of a POST.
+    /// - Note: Source: tried on Sync Gateway 4.1.1.
+    private static func ids(_ text: String, _ listed: JSONValue?) throws(RequestError) -> [String] {
+        let missing = RequestError(400, "Missing 'doc_ids' filter parameter")
+        guard !text.isEmpty else {
+            guard let listed else { throw missing }
+            let ids = listed.elements.compactMap(\.string)
+            guard listed.childCount > 0 else { throw RequestError(400, "Empty doc_ids list") }
+            return ids
+        }
+        guard let array = try? JSONText(Array(text.utf8)).root, array.kind == .array || array.kind == .null,
+            array.elements.allSatisfy({ $0.string != nil || $0.kind == .null })
+        else { return text.split(separator: ",").map(String.init) }
+        guard array.childCount > 0 else { throw missing }
+        return array.elements.compactMap(\.string)
     }
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1: channels that the user does not have are ignored.

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
-/// A canonical spelling of JSON: members sorted by bytes, only the last of duplicates, no white space, strings with the
-/// fewest escapes. Numbers keep their spelling. Lone surrogates stay escaped, because UTF-8 can't represent them.
+/// A canonical spelling of JSON: members sorted by bytes, only the last of duplicates, no white space, strings in Go's
+/// spelling. Numbers keep their spelling. Lone surrogates stay escaped, because UTF-8 can't represent them.
 ///
 /// Revision digests are computed from it. Does not recurse, because documents may be 10,000 levels deep.
 enum CanonicalJSON {
@@ -54,7 +54,8 @@ enum CanonicalJSON {
                 if position > 0 { steps.append(.text([UInt8(ascii: ",")])) }
             }
             bytes.append(UInt8(ascii: "["))
-        case .string where value.isEscaped: bytes.appendCanonicalString(value.characters)
+        case .string where value.isEscaped || GoString.mayDiffer(value.bytes):
+            bytes.appendCanonicalString(value.characters)
         default: bytes += value.bytes
         }
     }
@@ -82,7 +83,7 @@ extension [UInt8] {
     ///   BF`.
     fileprivate mutating func appendCanonicalString(_ characters: some Collection<UInt8>) {
         let start = count
-        appendJSONString(characters)
+        appendGoString(characters)
         var at = start
         while let half = self[at...].firstIndex(of: 0xED) {
             at = half + 1

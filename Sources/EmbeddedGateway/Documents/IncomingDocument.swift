@@ -7,7 +7,7 @@ struct IncomingDocument: Sendable {
     let id: String?
     /// `_rev`.
     var revision: String?
-    /// `_cv`. Nil if it is missing or not valid.
+    /// `_cv` of a document with a new revision. Nil if it is missing, empty or not a string.
     let version: String?
     let isDeleted: Bool
     /// `_revisions`, newest first. Nil if it is missing or not valid.
@@ -18,8 +18,8 @@ struct IncomingDocument: Sendable {
     let canonicalBody: [UInt8]
     let attachments: [IncomingAttachment]
     let channels: [String]
-    /// `_exp` as JSON: when the document expires.
-    let expiry: [UInt8]?
+    /// `_exp`: when the document expires, in seconds as in `DocumentExpiry`. Nil if it is missing.
+    let expiry: Int?
 
     /// Members that are not part of the stored body. As in the real gateway, other members that begin with an
     /// underscore are.
@@ -31,21 +31,32 @@ struct IncomingDocument: Sendable {
     /// counts towards Couchbase's 20 MiB.
     private static let bodyLimit = 20 << 20 - 1024
 
-    /// - Parameter following: Attachment contents from separate parts of a multipart body, by name.
+    /// - Parameters:
+    ///   - isNew: Whether the gateway generates the revision id. Otherwise an invalid `_exp` is an ordinary member, and
+    ///     `_cv` is ignored.
+    ///   - following: Attachment contents from separate parts of a multipart body, by name.
     /// - Throws: ``RequestError`` 400, 404, 413 or 500, with the real gateway's reasons.
-    init(_ object: JSONValue, following: [[UInt8]: [UInt8]] = [:]) throws(RequestError) {
+    init(
+        _ object: JSONValue, isNew: Bool = true, following: [[UInt8]: [UInt8]] = [:]
+    ) throws(RequestError) {
+        if isNew { try Self.checkRevision(object) }
+        var separate = Self.separate
+        do throws(RequestError) { expiry = try object["_exp"].flatMap(Expiry.seconds) } catch {
+            guard !isNew else { throw error }
+            expiry = nil
+            separate.remove("_exp")
+        }
         try Self.refuseReserved(object)
         id = object["_id"]?.string
         revision = object["_rev"]?.string
-        version = object["_cv"]?.string.flatMap { DocumentVersions.isVersion($0) ? $0 : nil }
+        version = isNew ? object["_cv"]?.string.flatMap { $0.isEmpty ? nil : $0 } : nil
         isDeleted = object["_deleted"]?.bool == true
         history = object["_revisions"].flatMap(RevisionHistory.read)
         attachments = try IncomingAttachment.read(object["_attachments"], following: following)
         channels = DocumentChannels.read(object)
-        expiry = object["_exp"].map { Array($0.bytes) }
-        body = object.bytes(withoutMembers: Self.separate)
+        body = object.bytes(withoutMembers: separate)
         guard body.count <= Self.bodyLimit else { throw .documentTooLarge }
-        canonicalBody = CanonicalJSON.object(object, without: Self.separate, tombstone: isDeleted)
+        canonicalBody = CanonicalJSON.object(object, without: separate, tombstone: isDeleted)
     }
 
     private init(
@@ -80,6 +91,12 @@ struct IncomingDocument: Sendable {
             revision: revision, isDeleted: false, body: body,
             canonicalBody: CanonicalJSON.object(object, without: Self.separate, tombstone: false),
             attachments: attachments, channels: DocumentChannels.read(object))
+    }
+
+    /// - Note: Source: tried on Sync Gateway 4.1.1: an empty `_rev` is none, and a version (`_cv`) is not accepted here.
+    private static func checkRevision(_ object: JSONValue) throws(RequestError) {
+        guard let text = object["_rev"]?.string, !text.isEmpty, StoredRevisionID(text) == nil else { return }
+        throw RequestError(400, "Invalid revision ID")
     }
 
     private static func refuseReserved(_ object: JSONValue) throws(RequestError) {

@@ -58,7 +58,7 @@ private struct BulkLine {
         let id = givenID ?? StoredDocumentID.make()
         edit = Result { () throws(RequestError) in
             if let refused { throw refused }
-            return try DocumentEdit(id: id, IncomingDocument(object), isNew: isNew)
+            return try DocumentEdit(id: id, IncomingDocument(object, isNew: isNew), isNew: isNew)
         }
     }
 }

@@ -32,7 +32,7 @@ extension Router {
         for object in documents {
             let id = object["_id"]?.string ?? ""
             do {
-                let document = try IncomingDocument(object)
+                let document = try IncomingDocument(object, isNew: false)
                 let revision = try await store.writeLocalDocument(
                     String(id.dropFirst("_local/".count)), replacing: document.revision, body: document.body)
                 let written = WrittenRevision(
@@ -44,7 +44,7 @@ extension Router {
     }
 
     private func putLocalDocument(_ request: Request, _ name: String) async throws -> Answer {
-        let document = try IncomingDocument(request.object())
+        let document = try IncomingDocument(request.object(), isNew: false)
         let revision = try await store.writeLocalDocument(
             name, replacing: request.query["rev"] ?? document.revision, body: document.body)
         var body = JSONWriter()

@@ -47,6 +47,8 @@ extension DocumentEdit {
     /// - Throws: ``RequestError`` 400 for an invalid id or revision.
     init(id: String, _ document: IncomingDocument, isNew: Bool) throws(RequestError) {
         guard StoredDocumentID.isValid(id) else { throw .invalidDocumentID }
+        var document = document
+        if document.revision?.isEmpty == true { document.revision = nil }
         let named = document.revision.flatMap { StoredRevisionID($0) }
         if isNew, let text = document.revision, named == nil, !DocumentVersions.isVersion(text) {
             throw RequestError(400, "Invalid version type for OCC value: \"\(text)\"")

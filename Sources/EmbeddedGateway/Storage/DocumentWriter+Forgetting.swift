@@ -43,6 +43,17 @@ extension DocumentWriter {
         try releaseContents(of: documentKey)
     }
 
+    /// Removes a document, with everything that refers to it.
+    mutating func purge(_ documentKey: Int64) throws {
+        changedPrincipals.formUnion(
+            try DocumentGrants(db: db).replace(documentKey, with: [], sequence: sequence))
+        for table in ["revisions", "document_channels", "removals"] {
+            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE document = ?").execute(arguments: [documentKey])
+        }
+        try releaseContents(of: documentKey)
+        try db.cachedStatement(sql: "DELETE FROM documents WHERE key = ?").execute(arguments: [documentKey])
+    }
+
     func storeContents(_ attachments: [IncomingAttachment], of documentKey: Int64) throws {
         for case .bytes(let bytes, let digest) in attachments.lazy.map(\.content) {
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO attachments (digest, content) VALUES (?, ?)")

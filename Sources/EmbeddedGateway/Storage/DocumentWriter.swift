@@ -61,16 +61,23 @@ struct DocumentWriter {
             edit, revision, attachments, decision, parent: parent, to: current, leafCount: current.leafCount)
     }
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: to overwrite a document, a client must name its winning revision
-    ///   or its version; for a deleted one, it may omit them. Another branch may be ended with a tombstone, but it may
-    ///   be continued only if conflicts are allowed.
+    /// - Note: Source: recorded and tried, Sync Gateway 4.1.1: to overwrite a document, a client must name its winning
+    ///   revision or its version; for a deleted one, it may omit them. A version in the document (`_cv`) takes
+    ///   precedence over a revision. Another branch may be ended with a tombstone, but it may be continued only if
+    ///   conflicts are allowed.
     private func parent(of document: IncomingDocument, in current: CurrentDocument?) throws -> ParentRevision? {
         guard let current else {
-            guard document.revision == nil else { throw RequestError.revisionConflict }
+            guard document.revision == nil, document.version == nil else { throw RequestError.revisionConflict }
             return nil
         }
-        if current.isDeleted, document.revision == nil { return current.winner }
-        guard let named = document.revision ?? document.version else { throw RequestError.documentExists }
+        if let version = document.version {
+            guard version == current.version else { throw RequestError.revisionConflict }
+            return current.winner
+        }
+        guard let named = document.revision else {
+            guard current.isDeleted else { throw RequestError.documentExists }
+            return current.winner
+        }
         if named == current.winner.id.description || named == current.version { return current.winner }
         guard current.leafCount > 1 else { throw RequestError.revisionConflict }
         let tree = try RevisionTree(of: current.key, db)

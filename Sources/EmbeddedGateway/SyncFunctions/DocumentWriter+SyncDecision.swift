@@ -1,3 +1,4 @@
+internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
 internal import LosslessJSON
@@ -10,7 +11,7 @@ extension DocumentWriter {
     /// - Parameter parent: The key of the parent revision.
     /// - Throws: ``RequestError`` if the function refuses it.
     func decision(_ edit: DocumentEdit, _ revision: StoredRevisionID, parent: Int64?) throws -> SyncDecision {
-        let expires = edit.document.expiry.flatMap { Expiry.time($0, now: rules.now()) }
+        let expires = edit.document.expiry.flatMap { DocumentExpiry.time(ofSeconds: $0, now: rules.now()) }
         guard let function = store.function.current else { return try SyncDecision(edit.document, expires: expires) }
         let document = StoredDocument(
             id: edit.id, revision: revision.description, isDeleted: edit.document.isDeleted, body: edit.document.body)

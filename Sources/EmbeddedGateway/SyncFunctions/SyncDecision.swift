@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 internal import SyncFunctions
 
@@ -51,8 +52,8 @@ struct SyncDecision: Equatable {
             guard names.allSatisfy(Self.isPrincipal) else { throw .syncFunctionError }
             try add(.init(users: call.users, names: names)) { .role($0) }
         }
-        let last = result.expiry.compactMap { Expiry.time($0, now: now) }.last
-        self.expires = last ?? expires
+        let last = result.expiry.compactMap(Expiry.seconds).last
+        self.expires = if let last { DocumentExpiry.time(ofSeconds: last, now: now) } else { expires }
     }
 
     private mutating func add(

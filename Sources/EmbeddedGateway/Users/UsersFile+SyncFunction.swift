@@ -7,7 +7,7 @@ extension UsersFile {
         guard let value = settings["sync"], value.kind != .null else { return nil }
         guard let source = value.string else { throw error("\"sync\" must be the text of a function", at: value) }
         guard !source.isEmpty else { return nil }
-        do { return try SyncFunction(SyncFunction.ofConfiguration(source), limits: limits) } catch let refusal
+        do { return try SyncFunction(source, limits: limits) } catch let refusal
             as SyncFunction.Refusal
         {
             let place = refusal.line.map { "line \($0) of the function: " } ?? ""
