@@ -34,11 +34,11 @@ package struct CalendarDay {
     }
 
     /// `2026-11-20`; years outside 0 to 9999 have a sign and six digits.
-    var text: String {
-        let year =
-            (0...9999).contains(year)
+    var text: String { "\(yearText)-\(month.padded(to: 2))-\(day.padded(to: 2))" }
+
+    var yearText: String {
+        (0...9999).contains(year)
             ? year.padded(to: 4) : (year < 0 ? "-" : "+") + Int(year.magnitude).padded(to: 6)
-        return "\(year)-\(month.padded(to: 2))-\(day.padded(to: 2))"
     }
 
     /// The number of days of a month, 28 to 31.

@@ -39,6 +39,8 @@ struct DateText {
         return hour * 60 + minute
     }
 
+    var next: UInt8? { rest.first }
+
     /// How many digits follow here.
     var digitCount: Int { rest.prefix { (0x30...0x39).contains($0) }.count }
 

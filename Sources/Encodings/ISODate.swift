@@ -15,35 +15,50 @@ package struct ISODate: Sendable {
     }
 
     private var day: CalendarDay
+    /// Without the fraction.
     private var secondOfDay = 0
-    /// The digits after the decimal point.
+    /// The digits after the decimal sign, of the form's unit.
     private var fraction = ""
     private var zone = Zone.none
+    private var form = ISODateForm()
 
     /// - Parameter text: For example `2026-11-20T10:00:00.5+01:00`, `20261120T1000Z`, `2026-W47-5` or `2026-11-20`.
-    ///   Seconds, minutes and the colon of the zone may be missing. A `t` or a space may separate date and time.
+    ///   Seconds, minutes and the colon of the zone may be missing, and the smallest unit may have a fraction. A `t` or a
+    ///   space may separate date and time. A leap second is the same moment as the second after it.
     /// - Throws: Why the text does not specify a moment.
     package init(_ text: String) throws(ISODateError) {
+        // The longest day in digits has 8.
+        if text.utf8.count > 8, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }) { throw .number }
         var text = DateText(Array(text.utf8))
-        day = try Self.day(&text)
+        day = try Self.day(&text, &form)
         guard !text.isAtEnd else { return }
-        guard text.take("T") || text.take("t") || text.take(" ") else { throw .malformed }
-        try readTime(&text)
+        guard let separator = ["T", "t", " "].first(where: { text.take($0) }) else { throw .malformed }
+        form.separator = separator
+        let isLeapSecond = try readTime(&text)
         guard !text.isAtEnd else { throw .noZone }
-        zone = try Self.zone(&text)
-        guard text.isAtEnd else { throw .malformed }
+        zone = try Self.zone(&text, &form)
+        guard text.isAtEnd, !isLeapSecond || isStartOfMonth else { throw .malformed }
     }
 
-    private static func day(_ text: inout DateText) throws(ISODateError) -> CalendarDay {
+    /// In UTC.
+    private var isStartOfMonth: Bool {
+        let days = seconds.flooredQuotient(Self.secondsOfDay)
+        return days * Self.secondsOfDay == seconds && CalendarDay(daysSince1970: days).day == 1
+    }
+
+    private static func day(_ text: inout DateText, _ form: inout ISODateForm) throws(ISODateError) -> CalendarDay {
         guard let year = text.year() else { throw .malformed }
         let isExtended = text.take("-")
+        form.isDayExtended = isExtended
         if text.take("W") {
+            form.day = .week
             guard let week = text.number(1...53), !isExtended || text.take("-"),
                 let weekday = text.number(width: 1), (1...7).contains(weekday)
             else { throw .malformed }
             return try Self.day(year: year, week: week, weekday)
         }
         if text.digitCount == 3 {
+            form.day = .ordinal
             guard let ordinal = text.number(width: 3), let first = CalendarDay(year: year, month: 1, day: 1) else {
                 throw .malformed
             }
@@ -72,34 +87,46 @@ package struct ISODate: Sendable {
         return CalendarDay(daysSince1970: start + (week - 1) * 7 + weekday - 1)
     }
 
-    private mutating func readTime(_ text: inout DateText) throws(ISODateError) {
+    /// - Returns: Whether it is a leap second, `23:59:60` in UTC.
+    private mutating func readTime(_ text: inout DateText) throws(ISODateError) -> Bool {
         guard let hour = text.number(0...24) else { throw .malformed }
-        let isExtended = text.take(":")
+        form.isTimeExtended = text.take(":")
+        form.unit = .hour
         var (minute, second) = (0, 0)
-        if isExtended || text.digitCount >= 2 {
+        if form.isTimeExtended || text.digitCount >= 2 {
             guard let number = text.number(0...59) else { throw .malformed }
             minute = number
-            if isExtended ? text.take(":") : text.digitCount >= 2 {
-                guard let number = text.number(0...59), let digits = text.fraction(allowsComma: true) else {
-                    throw .malformed
-                }
-                (second, fraction) = (number, digits)
+            form.unit = .minute
+            if form.isTimeExtended ? text.take(":") : text.digitCount >= 2 {
+                guard let number = text.number(0...60) else { throw .malformed }
+                second = number
+                form.unit = .second
             }
         }
+        form.decimalSign = text.next == UInt8(ascii: ",") ? "," : "."
+        guard let digits = text.fraction(allowsComma: true) else { throw .malformed }
+        fraction = digits
         secondOfDay = hour * 3600 + minute * 60 + second
-        guard hour == 24 else { return }
+        let isEndOfDay = secondOfDay == Self.secondsOfDay
+        guard hour < 24 || isEndOfDay && second == 0 && digits.allSatisfy({ $0 == "0" }) else { throw .malformed }
         // The end of a day is the start of the next.
-        guard secondOfDay == Self.secondsOfDay, fraction.allSatisfy({ $0 == "0" }) else { throw .malformed }
-        secondOfDay = 0
-        day = CalendarDay(daysSince1970: day.daysSince1970 + 1)
+        if isEndOfDay {
+            secondOfDay = 0
+            day = CalendarDay(daysSince1970: day.daysSince1970 + 1)
+        }
+        return second == 60
     }
 
-    private static func zone(_ text: inout DateText) throws(ISODateError) -> Zone {
-        if text.take("Z") || text.take("z") { return .utc }
+    private static func zone(_ text: inout DateText, _ form: inout ISODateForm) throws(ISODateError) -> Zone {
+        if let utc = ["Z", "z"].first(where: { text.take($0) }) {
+            form.utc = utc
+            return .utc
+        }
         let isEast = text.take("+")
         guard isEast || text.take("-"), let hours = text.number(0...23) else { throw .malformed }
         var minutes = 0
-        if text.take(":") || !text.isAtEnd {
+        form.offset = text.isAtEnd ? .hours : text.take(":") ? .extended : .basic
+        if form.offset != .hours {
             guard let number = text.number(0...59) else { throw .malformed }
             minutes = number
         }
@@ -117,27 +144,43 @@ package struct ISODate: Sendable {
 extension ISODate {
     /// Whole seconds since 1970-01-01 00:00:00 UTC, rounded down.
     package var seconds: Int {
-        let local = day.daysSince1970 * Self.secondsOfDay + secondOfDay
+        let local = day.daysSince1970 * Self.secondsOfDay + secondOfDay + fractionInSeconds.whole
         if case .offset(let minutes) = zone { return local - minutes * 60 }
         return local
     }
 
     /// ``seconds`` and their fraction, as exactly as a double holds it.
     package var secondsWithFraction: Double {
-        fraction.isEmpty ? Double(seconds) : Double(seconds) + (Double("0.\(fraction)") ?? 0)
+        let digits = fractionInSeconds.digits
+        return digits.isEmpty ? Double(seconds) : Double(seconds) + (Double("0.\(digits)") ?? 0)
     }
 
     /// ``seconds``, or one more if there is a fraction.
-    package var secondsRoundedUp: Int { fraction.allSatisfy { $0 == "0" } ? seconds : seconds + 1 }
+    package var secondsRoundedUp: Int {
+        fractionInSeconds.digits.allSatisfy { $0 == "0" } ? seconds : seconds + 1
+    }
+
+    /// The fraction of the smallest unit as whole seconds and the digits of their fraction, exactly.
+    private var fractionInSeconds: (whole: Int, digits: String) {
+        guard form.unit != .second, !fraction.isEmpty else { return (0, fraction) }
+        var (whole, digits) = (0, "")
+        for digit in fraction.utf8.reversed() {
+            let product = Int(digit - 0x30) * form.unit.rawValue + whole
+            digits = "\(product % 10)" + digits
+            whole = product / 10
+        }
+        return (whole, digits)
+    }
 
     /// In the form of the text that was read: a date, or a date and a time with the same zone and digits.
     package var text: String {
-        guard zone != .none else { return day.text }
-        let time = [secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60].map { $0.padded(to: 2) }
-        let start = "\(day.text)T\(time.joined(separator: ":"))" + (fraction.isEmpty ? "" : ".\(fraction)")
-        guard case .offset(let minutes) = zone else { return start + "Z" }
-        let size = Int(minutes.magnitude)
-        return start + (minutes < 0 ? "-" : "+") + (size / 60).padded(to: 2) + ":" + (size % 60).padded(to: 2)
+        let date = form.text(of: day)
+        let start = "\(date)\(form.separator)\(form.time(secondOfDay, fraction))"
+        return switch zone {
+        case .none: date
+        case .utc: "\(start)\(form.utc)"
+        case .offset(let minutes): start + form.text(ofOffset: minutes)
+        }
     }
 
     /// The same time of day after this number of days, or before if negative. Nil beyond 100,000,000 days.
@@ -186,12 +229,15 @@ package enum ISODateError: Error, Sendable {
     case noSuchDay
     /// There is a time, but no zone.
     case noZone
+    /// Digits that are too many for a date.
+    case number
 
     /// The cause and the remedy, as the continuation of "which".
     package var explanation: String {
         switch self {
         case .malformed: "is not a time; write a date such as 2026-11-20T10:00:00Z or 2026-11-20"
         case .noSuchDay: "names a day that does not exist; check month and day"
+        case .number: "is a number as text; convert it with tonumber, to seconds since 1970"
         case .noZone: "has a time without a zone; append Z if it is UTC, or an offset such as +01:00"
         }
     }

@@ -9,24 +9,47 @@ import Testing
     ])
     func weekDatesMatchCalendar(day: String, year: Int, week: Int, weekday: Int) throws {
         let text = "\(year)-W\(week.padded(to: 2))-\(weekday)"
-        #expect(try ISODate(text).text == day)
-        #expect(try ISODate(text.replacing("-", with: "")).text == day)
+        #expect(try ISODate(text).seconds == ISODate(day).seconds)
+        #expect(try ISODate(text).adding(days: 0)?.text == text)
+        let basic = text.replacing("-", with: "")
+        #expect(try ISODate(basic).seconds == ISODate(day).seconds)
+        #expect(try ISODate(basic).text == basic)
     }
 
+    /// A comma is ISO 8601's own decimal sign.
     @Test(arguments: [
         "2026-11-20T08:15:21.407Z", "2026-11-20T08:15:21+01:00", "2026-11-20", "0000-01-01T00:00:00-00:30",
-        "+012026-11-20",
+        "+012026-11-20", "2026-11-20T08:15:21,407Z", "20261120T081521Z", "20261120T0815+01", "2026-11-20T08Z",
+        "2026-11-20 08:15z", "2026-324", "2026324T08-0430", "2026-11-20t08:15.5Z", "2026-11-20T08,25+01:00",
     ])
-    func extendedFormIsWrittenAsRead(text: String) throws { #expect(try ISODate(text).text == text) }
+    func everyFormIsWrittenAsRead(text: String) throws { #expect(try ISODate(text).text == text) }
 
-    /// A comma is ISO 8601's own decimal sign.
-    @Test func decimalCommaIsRead() throws {
-        #expect(try ISODate("2026-11-20T08:15:21,407Z").text == "2026-11-20T08:15:21.407Z")
+    @Test(arguments: [
+        ("2026-11-20T08:15.5Z", "2026-11-20T08:15:30Z"), ("2026-11-20T08.5Z", "2026-11-20T08:30:00Z"),
+        ("2026-11-20T08,57Z", "2026-11-20T08:34:12Z"), ("20261120T0815.123Z", "2026-11-20T08:15:07.38Z"),
+        ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z"), ("2016-12-31T23:59:60.5Z", "2017-01-01T00:00:00.5Z"),
+        ("2017-01-01T05:29:60+05:30", "2017-01-01T00:00:00Z"), ("2015-06-30T16:59:60-07:00", "2015-07-01T00:00:00Z"),
+        ("2026-11-20T24.0Z", "2026-11-21T00:00:00Z"),
+    ])
+    func fractionsAndLeapSecondsAreRead(text: String, same: String) throws {
+        let (date, other) = try (ISODate(text), ISODate(same))
+        #expect(date.secondsWithFraction == other.secondsWithFraction)
+        #expect(date.seconds == other.seconds)
+        #expect(date.secondsRoundedUp == other.secondsRoundedUp)
+    }
+
+    @Test(arguments: ["1795162521", "1795162521.5", "1795162521000"])
+    func secondsAsTextAreReported(text: String) {
+        #expect { _ = try ISODate(text) } throws: { error in
+            (error as? ISODateError)?.explanation.contains("tonumber") == true
+        }
     }
 
     @Test(arguments: [
         "", "2026", "2026-11", "2026-11-2", "2026-11-20T", "2026-11-20T08Zx", "2026-11-20T08:60Z", "2026-11-20T25:00Z",
-        "2026-11-20T24:00:01Z", "2026-11-20T08:15:61Z", "2026-11-20T08:15:21.Z", "2026-11-20T08:15:21+1", "2026-W47",
+        "2026-11-20T24:00:01Z", "2026-11-20T08:15:61Z",
+        "2026-11-20T23:59:60Z", "2016-12-31T23:58:60Z", "2026-12-31T24:00:60Z", "2026-11-20T24.5Z",
+        "2026-11-20T08:15:21.Z", "2026-11-20T08:15:21+1", "2026-W47",
         "2026-W00-1", "2026-W47-8", "x", "2026-11-20T08:15:21 Z",
     ])
     func otherTextsAreMalformed(text: String) {

@@ -12,6 +12,8 @@ struct ProgramTimeTests {
             ("2026-11-20T09:15+01", "1795162500"), ("20261120T081521Z", "1795162521"), ("2026-11-20", "1795132800"),
             ("2026-324T08:15:21Z", "1795162521"), ("2026-W47-5T08:15:21Z", "1795162521"),
             ("2026-11-20 08:15:21z", "1795162521"), ("2026-11-19T24:00:00Z", "1795132800"),
+            ("2026-11-20T08:15.5Z", "1795162530"), ("2026-11-20T08.5Z", "1795163400"),
+            ("2016-12-31T23:59:60Z", "1483228800"),
         ])
     func parsing(text: String, seconds: String) async throws {
         #expect(
@@ -29,6 +31,9 @@ struct ProgramTimeTests {
             ("1795162521 | gmtime | todate", "\"2026-11-20T08:15:21Z\""), ("1795162521 | parse_time", "1795162521"),
             ("\"2026-01-31\" | add_months(1)", "\"2026-02-28\""), ("\"2024-02-29\" | add_years(1)", "\"2025-02-28\""),
             ("\"2026-11-20T08:15:21.407+01:00\" | add_days(-20)", "\"2026-10-31T08:15:21.407+01:00\""),
+            ("\"2026-W47-5\" | add_days(1)", "\"2026-W47-6\""),
+            ("\"20261120T081521Z\" | add_days(1)", "\"20261121T081521Z\""),
+            ("\"2026-11-20T08:15Z\" | add_days(1)", "\"2026-11-21T08:15Z\""),
             ("1795162521.5 | add_days(1)", "1795248921.5"),
             ("1795162521 | add_months(-11) | todate", "\"2025-12-20T08:15:21Z\""),
             ("1795162521 | gmtime | .[1] += 2 | mktime | todate", "\"2027-01-20T08:15:21Z\""),
@@ -65,6 +70,7 @@ struct ProgramTimeTests {
             ("\"2026-02-30T00:00:00Z\" | fromdate", "names a day that does not exist"),
             ("\"2026-02-30\" | strptime(\"%Y-%m-%d\") | mktime", "names a day that does not exist"),
             ("\"2026-11-20T08:15:21\" | fromdate", "append Z if it is UTC"), ("\"soon\" | parse_time", "is not a time"),
+            ("\"1795162521\" | parse_time", "convert it with tonumber"),
             ("null | fromdate", "fromdate needs a string"), ("5 | fromdate", "fromdate needs a string"),
             ("\"Fri 20 Nov 2026 CET\" | strptime(\"%a %d %b %Y %Z\")", "read it with %z"),
             ("\"x\" | strptime(\"%Y\")", "does not match format"), ("1e17 | todate", "divide milliseconds by 1000"),
