@@ -48,6 +48,16 @@ import Testing
         ),
         ("when: {}, then: [put: {id: 'r.${_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
         ("when: {}, then: [put: {id: 'r.{_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
+        ("when: {}, then: [put: {id: 'l.$index', document: {}}]", #"{ jq: '"l.\($index)"' }"#),
+        ("when: {}, then: [put: {id: 'r.$_id', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
+        ("when: {}, then: [put: {id: 'r.(._id)', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
+        ("when: {}, then: [put: {id: 'r.<_id>', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
+        ("when: {}, then: [put: {id: '<%= petId %>', document: {}}]", #"{ jq: '"\(.petId)"' }"#),
+        (
+            "when: {}, then: [merge: {a: 'for <%= owner.name %>: $item.title'}]",
+            #""for \(.owner.name): \($item.title)""#
+        ),
+        ("when: {}, then: [merge: {a: 'at-$now'}]", #"{ jq: '"at-\($now)"' }"#),
         ("when: {}, then: [merge: {a: '. | keys'}]", "'. | keys' is plain text, not a program"),
         ("when: {}, then: [merge: {a: '.. | numbers'}]", "is plain text, not a program"),
         ("when: {}, then: [merge: {a: '.a.b | length'}]", "is plain text, not a program"),
@@ -96,6 +106,8 @@ import Testing
         "when: {}, then: [merge: {a: .gitignore, b: . . ., c: .tar.gz, d: .NET, e: .pdf, f: .bashrc, g: '.'}]",
         "when: {}, then: [merge: {a: '[.pdf, .png]', b: '(.env)', c: '.pdf or .png', d: '... | more', e: 'a.b'}]",
         "when: {}, then: [merge: {a: 'test (see .foo)', b: 'if .a', c: '5 - 3', d: '.well-known/x', e: '@jq', f: '..'}]",
+        "when: {}, then: [merge: {a: 'costs $5', b: a.b, c: 'x < y', d: 'the $match stage', e: '<b>x</b>', f: 'f(x)'}]",
+        "when: {}, then: [merge: {a: 'docs(.pdf)', b: '50% <= x', c: US$item5, d: '$indexes', e: '(.5)', f: 'a <% b'}]",
         "when: {}, then: [merge: {if: 'a = b', at: 'x = y', h: './run | less', i: '3.5 - 4.5', j: '.5 | .7'}]",
     ])
     func acceptsRule(rule: String) throws {

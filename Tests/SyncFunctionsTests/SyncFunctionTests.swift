@@ -174,7 +174,7 @@ import Testing
         ("function (d) { return 2 ** 3; }", 1, "token *"),
         ("function (d) { /a(?=b)/.test(d); }", 1, "<lookahead>"),
         ("function (d) { /(a)\\1/.test(d); }", 1, "<backreference>"),
-        ("function (doc) {};", 1, "parse error"), ("not a function", 1, "parse error"),
+        ("function (doc) {};", 1, "Unexpected token ;"), ("not a function", 1, "parse error"),
         // Syntax that Duktape accepts and the real Sync Gateway does not.
         ("function (d) {\n  access({d}, 'a'); }", 2, "token }"), ("function (d) { f({a: 1, d}); }", 1, "token }"),
         ("function (d) { var o = {d, a: 1}; }", 1, "token ,"), ("function (d) { return {get}; }", 1, "token }"),

@@ -11,14 +11,14 @@ enum ForgottenProgram {
             return
                 "'\(DisplayText.plain(text))' is plain text, not a program; write { jq: … } without quotes around it"
         }
-        guard hasPlaceholder(text) else { return nil }
+        guard ForgottenTemplate.hasPlaceholder(text) else { return nil }
         return "'\(DisplayText.plain(text))' is plain text, and placeholders are not filled in; write a program"
-            + (replacement(text).map { ": { jq: '\($0)' }" } ?? ", such as { jq: '\"text \\(.member)\"' }")
+            + (ForgottenTemplate.program(text).map { ": { jq: '\($0)' }" } ?? ", such as { jq: '\"text \\(.member)\"' }")
     }
 
     /// What is wrong with a value of a selector that can't be computed, such as `when`. Nil if it looks like plain text.
     static func messageInSelector(_ text: String) -> String? {
-        guard isProgram(text) || hasPlaceholder(text) else { return nil }
+        guard isProgram(text) || ForgottenTemplate.hasPlaceholder(text) else { return nil }
         return "'\(DisplayText.plain(text))' is plain text here and is not computed; compare it in a program: "
             + "if: .field == .other"
     }
@@ -107,24 +107,5 @@ enum ForgottenProgram {
         if variables.contains(word) { return true }
         guard word.hasPrefix("."), let first = word.dropFirst().first else { return false }
         return (first == "_" || first.isASCII && first.isLetter) && !FileEnding.isFileName(word[...])
-    }
-
-    // MARK: - Templates
-
-    /// `{{_id}}`, `${_id}`, `#{_id}`, `%{_id}`, `{_id}`; outside a program, also `\(._id)`.
-    private static func hasPlaceholder(_ text: String) -> Bool {
-        guard text.contains("{") || text.contains("\\(") else { return false }
-        return text.firstMatch(of: /\{\{\s*[.$]?[A-Za-z_][A-Za-z0-9_.]*\s*\}\}/) != nil
-            || text.firstMatch(of: /[$#%]\{\s*[.$]?[A-Za-z_][A-Za-z0-9_.]*\s*\}/) != nil
-            || text.firstMatch(of: /\{_(?:id|rev)\}/) != nil || text.firstMatch(of: /\\\(\s*[.$][^()]+\)/) != nil
-    }
-
-    /// The program that was probably intended: `"r.\(._id)"`. Nil if the text has characters that need escaping.
-    private static func replacement(_ text: String) -> String? {
-        let placeholder = /\{\{\s*[.$]?([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}|[$#%]?\{\s*[.$]?([A-Za-z_][A-Za-z0-9_.]*)\s*\}/
-        guard !text.contains(where: { "'\"\\\n".contains($0) }) else { return nil }
-        return "\""
-            + text.replacing(placeholder) { match in "\\(.\(match.1 ?? match.2 ?? ""))" }
-            + "\""
     }
 }
