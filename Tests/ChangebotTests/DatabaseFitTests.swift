@@ -56,7 +56,7 @@ import Testing
         #expect(lines(result.errors, with: "the database is partitioned") == Self.unnamed, "\(result.errors)")
         #expect(
             result.errors.contains(
-                "r.yaml:6:9: warning: rule 'a': the database is partitioned, and the id 'total' names no"))
+                "r.yaml:6:9: warning: rule 'a': the database is partitioned, and the id 'total' has no"))
         #expect(try await check(server.url("/todo"), "--strict").code == 65)
     }
 

@@ -81,7 +81,7 @@ import Testing
         try await withState { bed in
             let command = ["checkpoint", "show", "--state", bed.state]
             let missing = try await Program.run(command, environment: ["TMPDIR": bed.folder + "/none"])
-            #expect(missing.code == 73 && missing.errors.contains("in TMPDIR"), "\(missing.errors)")
+            #expect(missing.code == 73 && missing.errors.contains("set TMPDIR to"), "\(missing.errors)")
             #expect(missing.errors.contains("can't create \(bed.folder)/none/changebot-"), "\(missing.errors)")
             // Files that can't grow beyond 8 blocks stand for the disk.
             let full = try await Program.run(

@@ -39,7 +39,7 @@ import Testing
         "given: {type: list}, expect: {effects: [{action: put, id: s, document: {n: 1.0, _id: s}}]}",
         "given: {type: list, _attachments: {image: {}}}, expect: {effects: [{rule: summary}, {action: detach, name: image}]}",
         "given: {_id: x, type: old}, expect: {deleted: true, patch: []}",
-        "given: {type: broken}, expect: {error: no place}",
+        "given: {type: broken}, expect: {error: does not exist}",
         "given: {type: broken}, expect: {error: true}",
         "given: {_id: x, _deleted: true, type: task}, expect: {fired: []}",
     ])

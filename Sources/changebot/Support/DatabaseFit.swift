@@ -31,7 +31,7 @@ struct DatabaseFit {
                 guard !Self.mayNamePartition(program) else { return nil }
                 return write.warning(
                     .noPartition,
-                    "the database is partitioned, but the program of this id names no partition; put the partition and "
+                    "the database is partitioned, but the program of this id gives no partition; put the partition and "
                         + "':' before its result")
             }
         }
