@@ -82,6 +82,8 @@ import Testing
             #expect(lines(fit.idWarnings.map(\.finding).joined(separator: "\n"), with: "partitioned") == Self.unnamed)
             #expect(fit.idFindings(hasRules: true).map(\.level) == Self.unnamed.map { _ in .warning })
             #expect(fit.idFindings(hasRules: false).map(\.level) == [.skipped])
+            // A run with such a rule is refused.
+            #expect(fit.expiryFindings.map(\.level) == Self.expiring.map { _ in .error })
             await gateway.shutdown()
         }
     }

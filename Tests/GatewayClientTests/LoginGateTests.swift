@@ -191,6 +191,27 @@ import Testing
             targets.with { $0 } == ["/todo/", "/todo/_changes", "/todo/_changes", "/todo/", "/todo/_changes"])
     }
 
+    /// The clock stands still: a request that waits for the longpoll would wait forever.
+    @Test func writeDoesNotWaitForLongpollIfItsTestIsForbidden() async throws {
+        let (isPolled, isWritten) = (EventCounter(), EventCounter())
+        let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, request in
+            if request.target.hasPrefix("/todo/_changes") {
+                isPolled.increment()
+                isWritten.block(until: 1)
+                return try connection.answer(headers: couchDB, body: #"{"results":[],"last_seq":"1-a"}"#)
+            }
+            guard request.method == "PUT" else {
+                return try connection.answer(403, headers: couchDB, body: #"{"error":"forbidden","reason":"proxy"}"#)
+            }
+            isWritten.increment()
+            try connection.answer(201, headers: couchDB, body: #"{"ok":true,"id":"a","rev":"1-a"}"#)
+        }
+        async let feed = scripted.gateway.changes(ChangesRequest(feed: .longpoll(timeout: .seconds(50))))
+        await isPolled.wait(for: 1)
+        try await scripted.gateway.put("a", body: Array("{}".utf8))
+        _ = try await feed
+    }
+
     @Test func changedPasswordIsSentImmediately() async throws {
         let elapsed = Monitor<Duration>(.zero)
         let password = Monitor("old")

@@ -144,12 +144,12 @@ import Testing
         ),
         (
             "version: 1\nrules:\n- {name: a, when: {}, at: 2026-12-31, then: []}\n",
-            #"r.yaml:3:27: 'at' is a jq program, and there 2026-12-31 is a number or not valid; write the date as text "#
+            #"r.yaml:3:27: 'at' is a jq program, in which 2026-12-31 is not a date; write the date as a string "#
                 + #"in the program: at: '"2026-12-31"'"#
         ),
         (
             "version: 1\nrules:\n- {name: a, when: {}, at: '2026-12-31T08:00:00Z', then: []}\n",
-            "r.yaml:3:27: 'at' is a jq program, and there 2026-12-31T08:00:00Z is"
+            "r.yaml:3:27: 'at' is a jq program, in which 2026-12-31T08:00:00Z is"
         ),
         ("version: 1\nrules:\n- {name: a, when: {}, at: 5, then: []}\n", "a jq program must be text"),
         ("version: 1\nrules:\n- {name: a, when: {}, at: '.a |', then: []}\n", "r.yaml:3:32: not a jq program"),

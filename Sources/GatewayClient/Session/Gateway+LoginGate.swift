@@ -31,6 +31,8 @@ extension Gateway {
                 let exchange = try await send(test, as: authorization, attempt)
                 if exchange.response.status == 401 { return exchange }
                 _ = try? await exchange.response.body.collect(upTo: 64 << 10)
+                // A proxy may forbid the small request. Others then test the credentials themselves.
+                settings.loginGate.noteUnanswered(attempt)
             }
             return try await send(request, as: authorization, attempt)
         } catch {

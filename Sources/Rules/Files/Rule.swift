@@ -216,7 +216,7 @@ extension Rule {
         if let date = (node.member("jq") ?? node).text.flatMap(bareDate) {
             object.errors.report(
                 at: node.position,
-                "'at' is a jq program, and there \(date) is a number or not valid; write the date as text in the program: "
+                "'at' is a jq program, in which \(date) is not a date; write the date as a string in the program: "
                     + "at: '\"\(date)\"'")
             return nil
         }

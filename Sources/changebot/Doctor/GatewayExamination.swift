@@ -142,9 +142,8 @@ struct GatewayExamination: Sendable {
             group.addTask { await report.finish(.keyspaces, await fit.keyspaceFindings(hasRules: writes != nil)) }
             group.addTask {
                 let check = ExpiryCheck(gateway: gateway, keepsExpiry: settings.keepsExpiry)
-                await report.finish(
-                    .expiry, [await check.finding()] + fit.expiryWarnings.map { Finding(.warning, message: $0.finding) }
-                )
+                let refused = fit.expiryFindings
+                await report.finish(.expiry, refused.isEmpty ? [await check.finding()] : refused)
             }
             group.addTask { await report.finish(.channels, await examineChannels(gateway)) }
             group.addTask {

@@ -37,6 +37,9 @@ struct DatabaseFit {
         }
     }
 
+    /// The findings of the doctor's check `expiry` if a run with these rules is refused; otherwise none.
+    var expiryFindings: [Finding] { expiryWarnings.map { Finding(.error, message: $0.finding) } }
+
     /// The findings of the doctor's check `ids`.
     func idFindings(hasRules: Bool) -> [Finding] {
         guard info.isPartitioned else { return [.ok("the database is not partitioned")] }

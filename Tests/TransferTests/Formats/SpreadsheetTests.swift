@@ -18,6 +18,15 @@ import Testing
         #expect(CSVDelimiter.usual(in: name).name == delimiter)
     }
 
+    @Test(arguments: [InputFormat.csv, nil])
+    func workbooksAreRefused(format: InputFormat?) {
+        let message =
+            "1:1: this is a workbook or a ZIP archive, not text; save the sheet as CSV UTF-8, or unpack the archive"
+        #expect(read([0x50, 0x4B, 3, 4, 20, 0, 6, 0], as: format) == [.error(message)])
+        #expect(read([0xD0, 0xCF, 0x11, 0xE0, 0xA1], as: format) == [.error(message)])
+        #expect(read("PK,x\n1,2\n", as: .csv) == [document(#"{"PK":"1","x":"2"}"#, 2)])
+    }
+
     /// A NUL in the first cell made UTF-16 of the table, and no document.
     @Test(arguments: [
         ("a\0,b\n1,2\n", "1:2: the header: "), ("\0a,b\n1,2\n", "1:1: the header: "),

@@ -110,6 +110,7 @@ package struct DocumentSource: ~Copyable {
     /// Chooses the reader by the given format, or else by the first byte.
     private mutating func begin() throws(SourceError) -> (any DocumentsReader)? {
         window.skipMark()
+        try Workbook.refuse(&window)
         switch format {
         case .csv?: return CSVReader(delimiter: delimiter, documentLimit: limit)
         case .ndjson?, .json?, .ejson?, nil: return try beginJSON()
