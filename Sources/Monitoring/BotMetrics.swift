@@ -49,14 +49,14 @@ final class BotMetrics: Sendable {
                 "changebot_documents_rejected_total", .counter, "Documents that the gateway refused for good."),
             { $0.rejected }
         ),
-        (MetricFamily("changebot_emitted_lines_total", .counter, "Lines that rules emitted."), { $0.emitted }),
+        (MetricFamily("changebot_emitted_lines_total", .counter, "Lines that rules emitted."), { $0.outside.lines }),
         (
             MetricFamily("changebot_webhooks_sent_total", .counter, "Webhooks that their receivers accepted."),
-            { $0.webhooks.accepted }
+            { $0.outside.accepted }
         ),
         (
             MetricFamily("changebot_webhooks_refused_total", .counter, "Webhooks that became dead letters."),
-            { $0.webhooks.refused }
+            { $0.outside.refused }
         ),
         (
             MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."),

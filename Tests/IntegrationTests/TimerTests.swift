@@ -92,7 +92,7 @@ final class SetClock: Sendable {
             #expect(receiver.requests.isEmpty)
             clock.move(by: 20)
             let counters = try await bed.runOnce(rules, configure: configure)
-            #expect(counters.webhooks.accepted == 12)
+            #expect(counters.outside.accepted == 12)
             #expect(Set(receiver.requests.map(\.documentID)).count == 12)
             // Each takes 900 kB. One is requested before the size of the others is known.
             #expect(receiver.mostTogether <= 3)

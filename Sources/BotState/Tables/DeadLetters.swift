@@ -42,7 +42,8 @@ package struct DeadLetters {
         return dropped
     }
 
-    private func insert(_ deadLetter: DeadLetter, _ ruleSetHash: String) throws -> Int {
+    /// The attempts of the dead letters that this one replaces, by their numbers.
+    private func replacedAttempts(_ deadLetter: DeadLetter) throws -> [Int: Int] {
         // The same change may fail again after a crash or in a retry. A change without a revision is identified by its
         // sequence.
         let known = try session.rows(
@@ -65,6 +66,11 @@ package struct DeadLetters {
             attempts[number] = try session.value(
                 Int.self, "SELECT attempts FROM dead_letter WHERE number = ?", [number])
         }
+        return attempts
+    }
+
+    private func insert(_ deadLetter: DeadLetter, _ ruleSetHash: String) throws -> Int {
+        let attempts = try replacedAttempts(deadLetter)
         try drop(Array(attempts.keys))
         var columns = [
             "sequence", "id", "revision", "rule", "reason", "attempts", "set_aside_at", "rule_set",

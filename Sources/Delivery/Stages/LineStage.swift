@@ -43,7 +43,7 @@ struct LineStage: EffectStage {
         guard !lines.isEmpty else { return }
         try context.settings.retries.requireTenure?()
         try await outputs.append(lines)
-        await context.progress.count { $0.emitted += lines.count }
+        await context.progress.count { $0.outside.lines += lines.count }
     }
 }
 

@@ -100,8 +100,8 @@ struct WebhookStage: Sendable {
         }
         let isRefused = if case .impossible? = answer { true } else { false }
         await context.progress.count { [accepted] counters in
-            counters.webhooks.accepted += accepted
-            counters.webhooks.refused += isRefused ? 1 : 0
+            counters.outside.accepted += accepted
+            counters.outside.refused += isRefused ? 1 : 0
         }
         if let answer { return answer }
         return decision.answered.isEmpty ? .done(hasEffect: true) : answered(decision, plan)

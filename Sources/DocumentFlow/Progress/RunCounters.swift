@@ -7,11 +7,13 @@ package struct RunCounters: Sendable, Equatable {
         package var deleted = 0
     }
 
-    /// Events that rules sent.
-    package struct Webhooks: Sendable, Equatable {
-        /// Those that their receivers accepted.
+    /// What rules did outside the gateway.
+    package struct Outside: Sendable, Equatable {
+        /// Lines that rules emitted.
+        package var lines = 0
+        /// Events that their receivers accepted.
         package var accepted = 0
-        /// Those that became dead letters.
+        /// Events that became dead letters.
         package var refused = 0
     }
 
@@ -44,9 +46,7 @@ package struct RunCounters: Sendable, Equatable {
     package var rejected = 0
     /// Dead-lettered changes, including those whose write the gateway refused.
     package var deadLetters = 0
-    /// Lines that rules emitted.
-    package var emitted = 0
-    package var webhooks = Webhooks()
+    package var outside = Outside()
     package var traffic = Traffic()
     /// The number of firings of each rule, by its name.
     package var rules: [String: Int] = [:]
@@ -58,8 +58,8 @@ package struct RunCounters: Sendable, Equatable {
     package static let members: [(name: String, count: @Sendable (RunCounters) -> Int)] = [
         ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
         ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
-        ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("emitted", { $0.emitted }),
-        ("webhooks_sent", { $0.webhooks.accepted }), ("webhooks_refused", { $0.webhooks.refused }),
+        ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("emitted", { $0.outside.lines }),
+        ("webhooks_sent", { $0.outside.accepted }), ("webhooks_refused", { $0.outside.refused }),
         ("retries", { $0.traffic.retries }),
         ("write_requests", { $0.traffic.writeRequests }), ("bytes_in", { $0.traffic.bytesIn }),
         ("bytes_out", { $0.traffic.bytesOut }),
@@ -87,11 +87,11 @@ package struct RunCounters: Sendable, Equatable {
         difference.conflicts = conflicts - earlier.conflicts
         difference.rejected = rejected - earlier.rejected
         difference.deadLetters = deadLetters - earlier.deadLetters
-        difference.emitted = emitted - earlier.emitted
+        difference.outside.lines = outside.lines - earlier.outside.lines
         difference.traffic.retries = traffic.retries - earlier.traffic.retries
         difference.traffic.writeRequests = traffic.writeRequests - earlier.traffic.writeRequests
-        difference.webhooks.accepted = webhooks.accepted - earlier.webhooks.accepted
-        difference.webhooks.refused = webhooks.refused - earlier.webhooks.refused
+        difference.outside.accepted = outside.accepted - earlier.outside.accepted
+        difference.outside.refused = outside.refused - earlier.outside.refused
         difference.traffic.bytesIn = traffic.bytesIn - earlier.traffic.bytesIn
         difference.traffic.bytesOut = traffic.bytesOut - earlier.traffic.bytesOut
         for (rule, count) in rules where count != earlier.rules[rule] {

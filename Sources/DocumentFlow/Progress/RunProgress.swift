@@ -6,11 +6,7 @@ package actor RunProgress {
     /// All counts of the run so far.
     package private(set) var counters: RunCounters
     private var tracker: SafeSequenceTracker
-    private var saved: SequenceID
-    /// Whether changes that needed work were finished since the last checkpoint.
-    private var hasUnsavedWork = false
-    /// The number of changes read since the last checkpoint.
-    private var unsavedChanges = 0
+    private var checkpoint: Checkpoint
     private var isEnded = false
     private var isOverLimit = false
     private var waiting: CheckedContinuation<Void, Never>?
@@ -25,6 +21,15 @@ package actor RunProgress {
 
     /// This number of changes is soon saved even if none of them needed work: after a crash all would be read again.
     private static let changesWorthSaving = 1000
+
+    /// The last checkpoint, and what has happened since.
+    private struct Checkpoint {
+        var sequence: SequenceID
+        /// Whether changes that needed work were finished.
+        var hasUnsavedWork = false
+        /// The number of changes read.
+        var unsavedChanges = 0
+    }
 
     /// The parts of ``facts`` other than counters and checkpoint.
     private struct Position {
@@ -46,7 +51,7 @@ package actor RunProgress {
         self.counters = counters
         self.observer = observer
         tracker = SafeSequenceTracker(start: start)
-        saved = start
+        checkpoint = Checkpoint(sequence: start)
         current = Position(position: start, savedAt: savedAt)
     }
 
@@ -72,7 +77,7 @@ package actor RunProgress {
             return tracker.open(opening.sequence)
         }
         tracker.pass(to: end)
-        unsavedChanges += changes
+        checkpoint.unsavedChanges += changes
         current.position = end
         updateBehindSince()
         wake()
@@ -82,7 +87,7 @@ package actor RunProgress {
     /// Records that every effect of these changes is settled. Each ticket is used once.
     package func finish(_ tickets: [SafeSequenceTracker.Ticket]) {
         for ticket in tickets { tracker.finish(ticket) }
-        hasUnsavedWork = true
+        checkpoint.hasUnsavedWork = true
         updateBehindSince()
         wake()
         if isSettled { settled.raise() }
@@ -187,17 +192,20 @@ package actor RunProgress {
     }
 
     var isCheckpointDue: Bool {
-        tracker.safeSequence != saved && (hasUnsavedWork || unsavedChanges >= Self.changesWorthSaving)
+        tracker.safeSequence != checkpoint.sequence
+            && (checkpoint.hasUnsavedWork || checkpoint.unsavedChanges >= Self.changesWorthSaving)
     }
 
     /// The safe sequence. Nil if it is already saved.
-    package var unsaved: SequenceID? { tracker.safeSequence == saved ? nil : tracker.safeSequence }
+    package var unsaved: SequenceID? {
+        tracker.safeSequence == checkpoint.sequence ? nil : tracker.safeSequence
+    }
 
     /// Records that a checkpoint with this sequence is on disk.
     package func noteSaved(_ sequence: SequenceID) {
-        saved = sequence
-        unsavedChanges = 0
-        if sequence == tracker.safeSequence { hasUnsavedWork = false }
+        checkpoint.sequence = sequence
+        checkpoint.unsavedChanges = 0
+        if sequence == tracker.safeSequence { checkpoint.hasUnsavedWork = false }
         current.savedAt = .now
         observer?.note(.progressed)
     }

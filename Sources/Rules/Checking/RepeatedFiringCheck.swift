@@ -29,24 +29,19 @@ enum RepeatedFiringCheck {
         // Actions for each element must also run again: an element may be new.
         let lasting = RulePrediction(of: rule.rule, includesElements: false)
         guard !lasting.touched.isEmpty else { return [] }
-        let remedy = remedy(rule, lasting)
+        return [rule.warning(at: position, .firesAgain, firingAgain(rule, remedy(rule, lasting), computed))]
+    }
+
+    private static func firingAgain(_ rule: CheckedRule, _ remedy: String, _ computed: [ComputedMember]) -> String {
         if rule.mergesAnswers {
-            return [
-                rule.warning(
-                    at: position, .firesAgain,
-                    "it still matches after the answer is written, so it sends again until the document becomes a "
-                        + "dead letter (rule chain); \(remedy)")
-            ]
+            return "it still matches after the answer is written, so it sends again until the document becomes a "
+                + "dead letter (rule chain); \(remedy)"
         }
-        return [
-            rule.warning(
-                at: position, .firesAgain,
-                "it still matches after it has fired, so it fires again on every change of the document; "
-                    + (computed.isEmpty
-                        ? remedy
-                        : "to fire once, \(remedy); if it should fire every time, "
-                            + "write `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`"))
-        ]
+        return "it still matches after it has fired, so it fires again on every change of the document; "
+            + (computed.isEmpty
+                ? remedy
+                : "to fire once, \(remedy); if it should fire every time, "
+                    + "write `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`")
     }
 
     private static func endlessCounting(_ counter: ComputedMember) -> String {

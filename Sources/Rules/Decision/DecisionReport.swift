@@ -102,14 +102,7 @@ package final class DecisionReport: Sendable {
                     if effect is RelatedEffect { findings.next()?.write(to: &writer) }
                 }
             }
-            for name in attached {
-                guard let url = decision.attachments[name]?.url else { continue }
-                writer.object { writer in
-                    writer.member("action", string: "attach")
-                    writer.member("name", string: name.text)
-                    writer.member("url", string: url)
-                }
-            }
+            writeDownloads(to: &writer)
             for time in decision.times where !time.hasFired {
                 writer.object { writer in
                     writer.member("rule", string: time.rule)
@@ -130,6 +123,17 @@ package final class DecisionReport: Sendable {
                     writer.member("action", string: Self.skip)
                     writer.member("reason", string: skip.reason)
                 }
+            }
+        }
+    }
+
+    private func writeDownloads(to writer: inout JSONWriter) {
+        for name in attached {
+            guard let url = decision.attachments[name]?.url else { continue }
+            writer.object { writer in
+                writer.member("action", string: "attach")
+                writer.member("name", string: name.text)
+                writer.member("url", string: url)
             }
         }
     }

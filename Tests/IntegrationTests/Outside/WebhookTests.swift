@@ -61,7 +61,7 @@ import Testing
             let rules = try bed.rules(rules(receiver.url, "secret_files: [secret0, secret1]"))
             try await bed.load(orders(300))
             let counters = try await bed.runOnce(rules)
-            #expect(counters.webhooks.accepted == 300)
+            #expect(counters.outside.accepted == 300)
             #expect(counters.written == 0)
             #expect(Set(receiver.requests.map(\.documentID)) == Set((0..<300).map { "o\($0)" }))
             #expect(Set(receiver.requests.map(\.eventID)).count == 300)
@@ -73,7 +73,7 @@ import Testing
             }
             #expect(receiver.mostTogether == 8)
             // Nothing is left for another run.
-            #expect(try await bed.runOnce(rules).webhooks.accepted == 0)
+            #expect(try await bed.runOnce(rules).outside.accepted == 0)
         }
     }
 
@@ -91,7 +91,7 @@ import Testing
                 BulkDocument(
                     id: "o1", segments: [Array(#"{"_id":"o1","_rev":"\#(revision)","_deleted":true}"#.utf8)])
             ])
-            #expect(try await bed.runOnce(rules).webhooks.accepted == 1)
+            #expect(try await bed.runOnce(rules).outside.accepted == 1)
             let event = try JSONText(try #require(receiver.requests.first).body).root
             #expect(event["type"]?.string == "changebot.document.deleted")
             #expect(event["data"]?["_deleted"]?.bool == true)
@@ -114,7 +114,7 @@ import Testing
             #expect(receiver.requests.isEmpty)
             try "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA".write(
                 toFile: bed.directory + "/missing", atomically: true, encoding: .utf8)
-            #expect(try await bed.fix(rules).webhooks.accepted == 2)
+            #expect(try await bed.fix(rules).outside.accepted == 2)
         }
     }
 
@@ -213,7 +213,7 @@ import Testing
             }
             // Answers that came as the bot stopped count in the next run.
             let rest = try await bed.runOnce(rules, configure: hasty)
-            #expect(counters.webhooks.accepted + rest.webhooks.accepted == 50)
+            #expect(counters.outside.accepted + rest.outside.accepted == 50)
             #expect(counters.deadLetters == 0)
             // While it was down, it was asked now and then, not for each event.
             #expect(receiver.requests.count < 150)
@@ -238,7 +238,7 @@ import Testing
             #expect(error?.description.contains("gave up after") == true)
             #expect(try deadLetters(bed, broken).isEmpty)
             let rules = try bed.rules(rules(receiver.url))
-            #expect(try await bed.runOnce(rules).webhooks.accepted == 5)
+            #expect(try await bed.runOnce(rules).outside.accepted == 5)
         }
     }
 
@@ -249,7 +249,7 @@ import Testing
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(3))
             let counters = try await bed.runOnce(rules, configure: hasty)
-            #expect(counters.webhooks.accepted == 3)
+            #expect(counters.outside.accepted == 3)
             #expect(counters.deadLetters == 0)
             #expect(receiver.requests.count == 7)
             let ids = Dictionary(grouping: receiver.requests, by: \.documentID).mapValues { Set($0.map(\.eventID)) }
@@ -266,7 +266,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(1))
-            #expect(try await bed.runOnce(rules, configure: hasty).webhooks.accepted == 1)
+            #expect(try await bed.runOnce(rules, configure: hasty).outside.accepted == 1)
             let seen = times.withLock { $0 }
             try #require(seen.count == 2)
             #expect(seen[0].duration(to: seen[1]) >= .milliseconds(990))
@@ -296,8 +296,8 @@ import Testing
             try await bed.load(orders(3))
             let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 1)
-            #expect(counters.webhooks.accepted == 2)
-            #expect(counters.webhooks.refused == 1)
+            #expect(counters.outside.accepted == 2)
+            #expect(counters.outside.refused == 1)
             let letter = try #require(try deadLetters(bed, rules).first)
             #expect(letter.rule == "tell")
             #expect(
@@ -343,7 +343,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(2))
-            #expect(try await bed.runOnce(rules).webhooks.accepted == 2)
+            #expect(try await bed.runOnce(rules).outside.accepted == 2)
             #expect(receiver.requests.count == 2)
         }
     }
@@ -353,7 +353,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url, "timeout: 200ms"))
             try await bed.load(orders(2))
-            #expect(try await bed.runOnce(rules, configure: hasty).webhooks.accepted == 2)
+            #expect(try await bed.runOnce(rules, configure: hasty).outside.accepted == 2)
             #expect(receiver.requests.count == 4)
         }
     }
@@ -401,7 +401,7 @@ import Testing
                 mayAnswer.with { $0 = true }
                 await receiver.wait(for: 600)
             }
-            #expect(counters.webhooks.accepted == 600)
+            #expect(counters.outside.accepted == 600)
             #expect(counters.traffic.retries == 0)
             #expect(Set(receiver.requests.map(\.documentID)).count == 600)
             #expect(receiver.requests.count == 600)
@@ -446,13 +446,13 @@ import Testing
             )
             try await bed.load([order("o1", #","total":1.10"#), order("o2")])
             let counters = try await bed.runOnce(rules)
-            #expect(counters.webhooks.accepted == 2)
+            #expect(counters.outside.accepted == 2)
             let first = try #require(try await bed.stored("o1")).root
             #expect(first["payment"]?.string == "p-o1")
             #expect(first["code"]?.integer == 201)
             #expect(first["paid"]?.bool == true)
             #expect(receiver.requests.count == 2)
-            #expect(try await bed.runOnce(rules).webhooks.accepted == 0)
+            #expect(try await bed.runOnce(rules).outside.accepted == 0)
         }
     }
 
@@ -528,7 +528,7 @@ import Testing
                     isDone.block { $0 }
                 }
             }
-            #expect(try await bed.runOnce(rules).webhooks.accepted == 2)
+            #expect(try await bed.runOnce(rules).outside.accepted == 2)
             let stored = try #require(try await bed.stored("o0")).root
             #expect(stored["edit"]?.integer == 1)
             #expect(stored["payment"]?.string == "p1")
@@ -708,7 +708,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(2))
-            #expect(try await bed.runOnce(rules).webhooks.accepted == 2)
+            #expect(try await bed.runOnce(rules).outside.accepted == 2)
             let mark = try await bed.phone.localDocument("changebot.changebot")
             try await bed.phone.saveLocalDocument(
                 "changebot.changebot", body: Array(#"{"identity":"another"}"#.utf8), revision: mark?.revision)
@@ -716,7 +716,7 @@ import Testing
             #expect(error?.code == .databaseReset)
             #expect(error?.description.contains("repeats the webhooks") == true)
             #expect(receiver.requests.count == 2)
-            #expect(try await bed.runOnce(rules) { $0.onReset = .restart }.webhooks.accepted == 2)
+            #expect(try await bed.runOnce(rules) { $0.onReset = .restart }.outside.accepted == 2)
         }
     }
 }
