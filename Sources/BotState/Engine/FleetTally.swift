@@ -57,6 +57,15 @@ package final class FleetTally: Sendable {
         if state.withLock({ $0.leases.remove(name) }) != nil { add(.leaseLosses) }
     }
 
+    /// Call this when the member must stop because its leases have expired, before a renewal can report it.
+    package func loseAll() {
+        let lost = state.withLock { state in
+            defer { state.leases = [] }
+            return state.leases.count
+        }
+        for _ in 0..<lost { add(.leaseLosses) }
+    }
+
     /// Call this when the member has released everything, or ends.
     package func endSharing() { state.withLock { $0.leases = [] } }
 

@@ -81,7 +81,10 @@ struct SharedWork: Sendable {
         return { [member, tally = engine.tally] connection in
             do { try PostgresWorkLog.lockMember(owner, membership: number, connection) } catch {
                 // Writes of a member that has left don't count.
-                if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) { tally.add(.fencedCommits) }
+                if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) {
+                    tally.add(.fencedCommits)
+                    tally.loseAll()
+                }
                 throw error
             }
         }
@@ -98,6 +101,7 @@ struct SharedWork: Sendable {
     /// - Throws: ``StateError/fenced(_:)``.
     func requireTenure() throws {
         guard member.withLock({ $0?.mayAct == true }) else {
+            tally?.loseAll()
             throw StateError.fenced("the leases were not renewed in time")
         }
     }

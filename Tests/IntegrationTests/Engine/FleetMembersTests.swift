@@ -283,9 +283,15 @@ import Testing
         tally.note(.lost(.partition(2)))
         tally.note(.unknownCommit(.feed))
         #expect(tally.counts == [.leaseLosses: 1, .fencedCommits: 1, .unknownCommits: 1])
+        tally.note(.gained(.partition(3), takeovers: 0))
+        // The member ends before a renewal could tell of it.
+        tally.loseAll()
+        tally.note(.lost(.partition(3)))
+        #expect(!tally.readsFeed && tally.counts[.leaseLosses] == 3)
+        tally.note(.gained(.feed, takeovers: 0))
         tally.endSharing()
         tally.note(.lost(.feed))
-        #expect(!tally.readsFeed && tally.counts[.leaseLosses] == 1)
+        #expect(!tally.readsFeed && tally.counts[.leaseLosses] == 3)
     }
 
     // MARK: - What the fleet gave up
