@@ -31,13 +31,33 @@ package final class TestPostgres: Sendable {
     ///   - settings: More settings, such as `max_connections=10`.
     ///   - certificate: The server's certificate; nil: without TLS.
     /// - Throws: ``TestPostgresError`` if PostgreSQL is not installed, or does not start.
-    package init(settings: [String] = [], certificate: TestCertificate? = nil) throws {
+    package convenience init(settings: [String] = [], certificate: TestCertificate? = nil) throws {
+        try self.init(settings, certificate) { programs, data in
+            try programs.copy(cluster: Self.newCluster.get().data, to: data)
+        }
+    }
+
+    /// Copies a running server, and follows it as a standby server until ``promote()``. Settings that the other one was
+    /// started with are not copied.
+    package convenience init(standbyOf primary: TestPostgres) throws {
+        try self.init([], nil) { programs, data in
+            try programs.run(
+                "pg_basebackup",
+                ["-h", primary.socketFolder, "-p", "\(primary.port)", "-U", "postgres", "-D", data]
+                    + ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"], log: data + ".log")
+        }
+    }
+
+    private init(
+        _ settings: [String], _ certificate: TestCertificate?,
+        makeCluster: (PostgresPrograms, _ data: String) throws -> Void
+    ) throws {
         programs = try PostgresPrograms()
         let folder = try programs.makeFolder()
         guardian = try programs.guardian(of: folder)
         (socketFolder, data) = (folder, folder + "/data")
         port = try FreePort.findForRestarts()
-        try programs.copy(cluster: Self.newCluster.get().data, to: data)
+        try makeCluster(programs, data)
         var settings = settings
         if let certificate {
             try programs.copy(certificate.file, to: folder + "/server.crt")
@@ -78,7 +98,28 @@ package final class TestPostgres: Sendable {
         try programs.run("createdb", arguments, log: socketFolder + "/createdb.log")
     }
 
+    /// Writes all that a schema of the database `postgres` has into a file, as an operator does, and returns its path.
+    package func dump(schema: String) throws -> String {
+        let file = socketFolder + "/dump.sql"
+        let arguments = ["-h", socketFolder, "-p", "\(port)", "-U", "postgres", "-n", "\"\(schema)\"", "-f", file]
+        try programs.run("pg_dump", arguments + ["postgres"], log: socketFolder + "/pg_dump.log")
+        return file
+    }
+
+    /// Makes again what is in a file of ``dump(schema:)`` and no longer there.
+    package func restore(_ file: String) throws {
+        let arguments = [
+            "-h", socketFolder, "-p", "\(port)", "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-q", "-f", file,
+        ]
+        try programs.run("psql", arguments + ["postgres"], log: socketFolder + "/psql.log")
+    }
+
     // MARK: - Faults
+
+    /// Makes a standby server a primary one, whose timeline is new.
+    package func promote() throws {
+        try programs.run("pg_ctl", ["promote", "-D", data], log: socketFolder + "/promote.log")
+    }
 
     /// Restarts the server after ``stop(signal:)``, and returns when it accepts connections.
     package func start() throws {
@@ -94,7 +135,7 @@ package final class TestPostgres: Sendable {
             "postgres", ["-D", data, "-p", "\(port)"] + (options + settings).flatMap { ["-c", $0] }, log: log)
         server.withLock { $0 = process }
         let end = ContinuousClock.now + .seconds(60)
-        while status(of: process) != "ready" {
+        while !["ready", "standby"].contains(status(of: process)) {
             guard ContinuousClock.now < end, !process.hasEnded else {
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
                 throw TestPostgresError(description: "PostgreSQL does not start: \(text.suffix(1000))")

@@ -16,6 +16,19 @@ package final class TestRelay: Sendable {
         case holdAnswer(until: String)
     }
 
+    /// What happens on all connections, open and new ones.
+    package enum Trouble: Sendable, Equatable {
+        case none
+        /// They are closed.
+        case cut
+        /// Nothing arrives, and nothing is closed.
+        case silence
+        /// The server's answers do not arrive, and nothing is closed.
+        case noAnswers
+        /// Everything arrives later.
+        case delay(Duration)
+    }
+
     private struct Rule: Sendable {
         var text: [UInt8]
         var fault: Fault
@@ -29,16 +42,19 @@ package final class TestRelay: Sendable {
     private let server: Locked<TestServer?> = Locked(nil)
     private let rule = Locked<Rule?>(nil)
     private let held = Locked<Held?>(nil)
+    private let trouble = Locked(Trouble.none)
     /// The port on 127.0.0.1.
     package var port: Int { server.withLock { $0?.port ?? 0 } }
 
     /// - Parameter port: The target port on 127.0.0.1.
     /// - Throws: ``TestServerError`` if there is no socket or port.
     package init(to port: Int) throws {
-        let made = try TestServer { [rule, held] connection in
+        let made = try TestServer { [rule, held, trouble] connection in
             let other = try LoopbackSocket.connect(to: port)
             defer { close(other) }
             try Self.forward(connection, other) {
+                trouble.withLock(\.self)
+            } hold: {
                 _ = held.withLock(\.self)?.isSent.wait(timeout: .now() + 60)
             } fault: { bytes in
                 if let held = held.withLock(\.self), Self.contains(bytes, held.text) { held.isSent.signal() }
@@ -52,6 +68,12 @@ package final class TestRelay: Sendable {
         server.withLock { $0 = made }
     }
 
+    // Also of connections on which nothing arrives.
+    deinit { suffer(.cut) }
+
+    /// Lasts until the next call.
+    package func suffer(_ trouble: Trouble) { self.trouble.withLock { $0 = trouble } }
+
     /// Applies to the next occurrence of the text, which must arrive in one piece, as short texts do.
     package func when(_ text: String, _ fault: Fault) {
         if case .holdAnswer(let text) = fault { held.withLock { $0 = Held(text: Array(text.utf8)) } }
@@ -59,16 +81,21 @@ package final class TestRelay: Sendable {
     }
 
     private static func forward(
-        _ client: TestConnection, _ server: Int32, hold: () -> Void, fault: ([UInt8]) -> Fault?
+        _ client: TestConnection, _ server: Int32, trouble: () -> Trouble, hold: () -> Void,
+        fault: ([UInt8]) -> Fault?
     ) throws {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         var active: Fault?
         while true {
+            let trouble = trouble()
+            if trouble == .cut { return }
+            let (hearsClient, hearsServer) = (trouble != .silence, ![.silence, .noAnswers].contains(trouble))
             var entries = [
-                pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: hearsClient ? client.descriptor : -1, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: hearsServer ? server : -1, events: Int16(POLLIN), revents: 0),
             ]
-            guard poll(&entries, 2, -1) > 0 else { continue }
+            guard poll(&entries, 2, 20) > 0 else { continue }
+            if case .delay(let time) = trouble { usleep(UInt32(time / .microseconds(1))) }
             for (number, entry) in entries.enumerated() where entry.revents != 0 {
                 let count = recv(entry.fd, &chunk, chunk.count, 0)
                 guard count > 0 else { return }

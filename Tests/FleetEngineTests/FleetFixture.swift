@@ -42,8 +42,8 @@ struct FixedFeed: LeaderFeed {
 final class EffectRecorder: Sendable {
     struct Effect: Sendable {
         var owner: String
-        var partition: Int
-        var token: Int64
+        /// Of the partition.
+        var lease: Lease
         var n: Int64
         var id: DocumentKey
     }
@@ -54,27 +54,46 @@ final class EffectRecorder: Sendable {
         RecordingProcessor(recorder: self, owner: owner, pause: pause)
     }
 
-    /// Checks that every document's last change had an effect; that tokens never decrease in a partition, so that no
-    /// two owners worked at once; and that under one token the changes of a document come in order, each once.
+    /// Checks that every document's last change had an effect; that leases of a partition never get older, so that no
+    /// two owners worked at once; and that under one lease the changes of a document come in order, each once.
     func check(_ feed: FixedFeed, sourceLocation: SourceLocation = #_sourceLocation) {
         let effects = effects.with { $0 }
         var last: [DocumentKey: Int64] = [:]
         for (number, entry) in feed.entries.enumerated() { last[entry.id] = Int64(number + 1) }
         var newest: [DocumentKey: Int64] = [:]
-        var tokens: [Int: Int64] = [:]
-        var order: [DocumentKey: (token: Int64, n: Int64)] = [:]
+        var leases = NewestLeases()
+        var order: [DocumentKey: (lease: Lease, n: Int64)] = [:]
         var (overlaps, disorder) = (0, 0)
         for effect in effects {
             newest[effect.id] = max(newest[effect.id] ?? 0, effect.n)
-            if effect.token < tokens[effect.partition] ?? 0 { overlaps += 1 }
-            tokens[effect.partition] = max(tokens[effect.partition] ?? 0, effect.token)
-            if let before = order[effect.id], before.token == effect.token, before.n >= effect.n { disorder += 1 }
-            order[effect.id] = (effect.token, effect.n)
+            if !leases.accept(effect.lease) { overlaps += 1 }
+            if let before = order[effect.id], before.lease == effect.lease, before.n >= effect.n { disorder += 1 }
+            order[effect.id] = (effect.lease, effect.n)
         }
         #expect(overlaps == 0, "effects after another owner's", sourceLocation: sourceLocation)
         #expect(disorder == 0, sourceLocation: sourceLocation)
         let lost = last.filter { newest[$0.key] != $0.value }
         #expect(lost.isEmpty, "\(lost.count) documents without their last change", sourceLocation: sourceLocation)
+    }
+}
+
+/// The newest lease of each partition. Another incarnation of the engine may grant the same tokens again.
+private struct NewestLeases {
+    private var newest: [LeaseName: Lease] = [:]
+    private var ended: [LeaseName: Set<String>] = [:]
+
+    /// Whether the lease is not older than those that were accepted.
+    mutating func accept(_ lease: Lease) -> Bool {
+        if let before = newest[lease.name] {
+            if before.incarnation != lease.incarnation {
+                guard ended[lease.name]?.contains(lease.incarnation) != true else { return false }
+                ended[lease.name, default: []].insert(before.incarnation)
+            } else if lease.token < before.token {
+                return false
+            }
+        }
+        newest[lease.name] = lease
+        return true
     }
 }
 
@@ -87,11 +106,10 @@ private struct RecordingProcessor: Processor {
     func process(
         _ changes: [LoggedChange], _ tenure: Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
     ) async {
-        guard case .partition(let partition) = tenure.lease.name else { return }
         try? await Task.sleep(for: .milliseconds(Int.random(in: pause)))
         for change in changes where tenure.isValid && !Task.isCancelled {
             let effect = EffectRecorder.Effect(
-                owner: owner, partition: partition, token: tenure.lease.token, n: change.n, id: change.id)
+                owner: owner, lease: tenure.lease, n: change.n, id: change.id)
             recorder.effects.with { $0.append(effect) }
             answer(change, .done)
         }
@@ -108,16 +126,20 @@ final class TestFleet: Sendable {
 
     init(_ bed: TestBed, _ feed: FixedFeed) { (self.bed, self.feed) = (bed, feed) }
 
-    func start(_ owner: String, through address: PostgresAddress? = nil) {
+    func start(
+        _ owner: String, role: FleetMember.Role = .auto, through address: PostgresAddress? = nil,
+        configure: (inout FleetSettings) -> Void = { _ in }
+    ) {
         var settings = FleetSettings()
         settings.margin = bed.leaseTime / 5
         settings.longestBackoff = .seconds(1)
         settings.leader.answeredInterval = .milliseconds(500)
+        configure(&settings)
         var environment = FleetEnvironment()
         environment.note = { [notes] note in notes.withLock { $0.append(note) } }
         let member = FleetMember(
-            log: bed.log(owner, through: address), feed: feed, processor: recorder.processor(owner),
-            settings: settings, environment: environment)
+            log: bed.log(owner, works: role != .reader, through: address), feed: feed,
+            processor: recorder.processor(owner), role: role, settings: settings, environment: environment)
         let task = Task { try await member.run() }
         members.withLock { $0[owner] = (member, task) }
     }
@@ -127,6 +149,28 @@ final class TestFleet: Sendable {
         guard let task = members.withLock({ $0.removeValue(forKey: owner)?.task }) else { return }
         task.cancel()
         _ = try? await task.value
+    }
+
+    /// It releases everything first.
+    func stop(_ owner: String) async throws {
+        guard let (member, task) = members.withLock({ $0.removeValue(forKey: owner) }) else { return }
+        member.stop()
+        try await task.value
+    }
+
+    /// Waits until the member has a lease, or none.
+    func wait(untilHolds holds: Bool, _ owner: String) async throws {
+        while try await bed.run("SELECT count(*) > 0 FROM lease WHERE owner = '\(owner)'")[0][0] != .int(holds ? 1 : 0)
+        {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// How many changes the engine has acknowledged.
+    var appended: Int {
+        notes.withLock { notes in
+            notes.reduce(0) { sum, note in if case .appended(let count) = note { sum + count } else { sum } }
+        }
     }
 
     /// Waits until the log is empty and has the whole feed.

@@ -19,12 +19,15 @@ struct TestBed: Sendable {
     /// For ``run(_:)``: making a connection takes longer than most statements.
     private let connection: PostgresQueue
 
+    /// - Parameter standby: Of the server; it is in the address, too.
     init(
-        _ server: TestPostgres? = nil, leaseTime: Duration = .seconds(5), partitions: Int = 4
+        _ server: TestPostgres? = nil, standby: TestPostgres? = nil, leaseTime: Duration = .seconds(5),
+        partitions: Int = 4
     ) throws {
         self.server = try server ?? Self.shared.get()
         schema = self.server.uniqueName("changebot_log")
-        address = try PostgresAddress(self.server.url())
+        let hosts = [self.server, standby].compactMap { $0 }.map { "127.0.0.1:\($0.port)" }
+        address = try PostgresAddress("postgres://postgres@\(hosts.joined(separator: ","))/postgres")
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
         connection = Self.queue(address, schema, .seconds(10), leaseTime)
     }

@@ -41,6 +41,24 @@ import Testing
         await expectFenced { try await test.log.append([entry(1, id(0))], upTo: "1", term) }
     }
 
+    /// The leader was killed before it had the answer.
+    @Test(arguments: [false, true]) func successorOfAKilledLeaderSkipsAndRepeatsNothing(_ isStored: Bool) async throws {
+        let test = try await TestConnection()
+        let term = try await test.log.append(
+            [entry(1, id(0))], upTo: "1", try #require(try await test.log.lead()))
+        test.relay.when(Self.mark, isStored ? .cutAfter : .cutBefore)
+        let changes = [entry(2, id(0)), entry(3, id(1))]
+        #expect(await Self.isUnknown { try await test.log.append(changes, upTo: "3", term) })
+        let successor = try await test.bed.prepared("b")
+        try await test.bed.pass(test.bed.leaseTime + .milliseconds(100))
+        let next = try #require(try await successor.lead())
+        #expect(next.sequence == (isStored ? "3" : "1"))
+        let rest = isStored ? [entry(4, id(1))] : changes + [entry(4, id(1))]
+        _ = try await successor.append(rest, upTo: "4", next)
+        let rows = try await test.bed.run("SELECT n, seq FROM work ORDER BY n")
+        #expect(rows == (1...4).map { [.int($0), .text("\($0)")] })
+    }
+
     @Test(arguments: [false, true]) func commitWithoutAnAnswer(_ isStored: Bool) async throws {
         let test = try await TestConnection()
         try await test.log.fill([id(1), id(1)])

@@ -90,8 +90,10 @@ struct EngineTestBed {
             address: bed.url.description, ruleSetHash: ruleSet.hash, purpose: .run)
     }
 
+    /// - Parameter address: Of the gateway; nil: its own.
     func bot(
-        _ ruleSet: RuleSet, member: Int, once: Bool = false, configure: (inout BotSettings) -> Void = { _ in }
+        _ ruleSet: RuleSet, member: Int, once: Bool = false, through address: GatewayURL? = nil,
+        configure: (inout BotSettings) -> Void = { _ in }
     ) throws -> (bot: Bot, report: RunReport) {
         var settings = BotSettings()
         settings.isOneShot = once
@@ -101,7 +103,7 @@ struct EngineTestBed {
         configure(&settings)
         let report = RunReport()
         let bot = Bot(
-            gateway: Gateway(bed.url, settings: bed.settings), ruleSet: ruleSet,
+            gateway: Gateway(address ?? bed.url, settings: bed.settings), ruleSet: ruleSet,
             state: try place(ruleSet, member: member), settings: settings, report: report, logger: BotTestBed.logger)
         return (bot, report)
     }
