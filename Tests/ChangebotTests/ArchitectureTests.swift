@@ -153,6 +153,27 @@ import Testing
         #expect(count > 100)
     }
 
+    /// `Type` alone stands for a type that the code declares or extends.
+    @Test func pagesNameDeclaredTypes() throws {
+        // Of the language, and the folder of the traces.
+        let foreign: Set = ["Codable", "Golden"]
+        let targets = Set(
+            try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path))
+        let tests = Set(try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Tests").path))
+        let folder = Self.root.appending(path: "Sources/changebot/changebot.docc/Architecture")
+        var count = 0
+        for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+            let text = try String(contentsOf: page, encoding: .utf8)
+            for match in Self.matches("`([A-Z][a-z]+[A-Z]\\w*|[A-Z]{2,}[a-z]\\w*|[A-Z][a-z]+)`", in: text) {
+                let type = match[1]
+                if foreign.contains(type) || targets.contains(type) || tests.contains(type) { continue }
+                count += 1
+                #expect(Self.declarations[type] != nil, "\(page.lastPathComponent): \(type)")
+            }
+        }
+        #expect(count > 200)
+    }
+
     @Test func undeclaredMemberIsFound() {
         #expect(Self.isDeclared("write", of: "Round", labels: nil))
         #expect(!Self.isDeclared("writeNothing", of: "Round", labels: nil))

@@ -77,6 +77,21 @@ import Testing
         #expect(try Self.names("definitions", "action", "properties") == keys)
     }
 
+    @Test func schemaHasASnippetOfEachAction() throws {
+        let snippets = try #require(try Self.schema().root["definitions"]?["action"]?["defaultSnippets"]).elements
+        let actions = snippets.compactMap { $0["body"]?.members.first { _ in true }?.name.string }
+        #expect(Set(actions) == Set(ActionRegistry.names))
+    }
+
+    /// The first column of its first table.
+    @Test func actionsPageHasAllActions() throws {
+        let page = Self.file.deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Sources/changebot/changebot.docc/Guide/Actions.md")
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+            .drop { !$0.hasPrefix("| action |") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
+        #expect(rows.map { $0.split(separator: "`")[1] }.sorted() == ActionRegistry.names.map { $0[...] }.sorted())
+    }
+
     @Test func schemaHasAllOperators() throws {
         let known = Set(SelectorOperators.known)
         #expect(known.count > 20)
