@@ -19,7 +19,7 @@ import Testing
             (#"{"id":"a","error":"forbidden","reason":"no"}"#, .rejected(status: 403, reason: "forbidden: no")),
             (
                 #"{"error":"413","id":"a","reason":"Attachment too large","status":413}"#,
-                .rejected(status: 413, reason: "413: Attachment too large")
+                .rejected(status: 413, reason: "Attachment too large")
             ),
             (
                 #"{"error":"Service Unavailable","id":"a","reason":"busy","status":503}"#,

@@ -104,14 +104,16 @@ extension BulkOutcome {
             return
         }
         let error = row["error"]?.string ?? "unknown error"
-        let reason = row["reason"]?.string.map { "\(error): \($0)" } ?? error
-        switch row["status"]?.integer ?? Self.status(ofCouchDBError: error) {
+        let status = row["status"]?.integer ?? Self.status(ofCouchDBError: error)
+        // Sync Gateway repeats the status where it has no name for the error.
+        let reason = row["reason"]?.string.map { error == "\(status)" ? $0 : "\(error): \($0)" } ?? error
+        switch status {
         case 409: self = .conflict
         case 429, 502, 503, 504, 507: self = .undecided(reason: reason)
         case 500: self = .failed(reason: reason)
         // About the account rather than the document, unless other documents are written meanwhile.
-        case let status where GatewayError.accountStatuses.contains(status): self = .failed(reason: reason)
-        case let status: self = .rejected(status: status, reason: reason)
+        case _ where GatewayError.accountStatuses.contains(status): self = .failed(reason: reason)
+        default: self = .rejected(status: status, reason: reason)
         }
     }
 
