@@ -37,6 +37,46 @@ import Testing
 
         """
 
+    /// Values that are read late, as well.
+    @Test(
+        arguments: [
+            ("lease: 1s", ":5:12: 'lease' must be from 2s to 1h", 78),
+            ("lease: 2h", ":5:12: 'lease' must be from 2s to 1h", 78),
+            ("partitions: x", ":5:17: 'partitions' is not valid: 'x'; write a whole number", 78),
+            ("partitions: 4", "write 'role: auto'", 78), ("ca_file: none.pem", ":5:14: 'ca_file': can't read", 66),
+            ("summary: none/s.json", ":5:14: can't create", 73), ("color: pink", ":2:8: 'color' is not valid", 78),
+            (
+                "auth: session",
+                ":5:11: 'auth: session' needs a user and a password: write 'user' and 'password_file' in", 78
+            ),
+        ] as [(String, String, Int32)])
+    func badValueNamesItsPlace(setting: String, message: String, code: Int32) async throws {
+        let own = setting.hasPrefix("color") ? "" : "    \(setting)\n"
+        let common = setting.hasPrefix("color") ? "\(setting)\n" : ""
+        let text =
+            "version: 1\n\(common)bots:\n  - name: a\n    engine: postgres://127.0.0.1:1/x\n\(own)"
+            + "    gateway: http://127.0.0.1:1/todo\n    rules: r.yaml\n"
+        try await withFile(text) { _, path in
+            let result = try await Program.run(["config", "check", "--config", path])
+            #expect(result.errors.contains(message), "\(result.errors)")
+            #expect(result.code == code)
+        }
+    }
+
+    @Test func statusBeforeTheFirstRunSaysSo() async throws {
+        try await withFile(Self.two.replacing("retry_for: 7s", with: "state: state")) { _, path in
+            let result = try await Program.run(["status", "--config", path, "--bot", "a"])
+            #expect(result.code == 66)
+            #expect(result.errors.contains("has not run yet: it has no state in"), "\(result.errors)")
+            #expect(result.errors.contains("start it with changebot run --config \(path)"), "\(result.errors)")
+        }
+    }
+
+    @Test func showHasTheDefaultOfRetryFor() async throws {
+        let result = try await Program.run(["config", "show"])
+        #expect(result.output.contains(try Regex("retry_for +300s +default")), "\(result.output)")
+    }
+
     @Test func showNamesTheSourceOfEachValueAndNoSecret() async throws {
         try await withFile(Self.two) { folder, path in
             let result = try await Program.run(

@@ -22,6 +22,12 @@ import Testing
             ("gateway: x", 1, 1, "'version' is missing"),
             ("version: 2\n", 1, 10, "'version: 1' only"),
             ("version: 1\ngatevay: x\n", 2, 1, "'gatevay' is not known to this version: did you mean 'gateway'?"),
+            ("version: 1\nxyzxyz: 1\n", 2, 1, "'xyzxyz' is not known to this version; known here: name, "),
+            (
+                "version: 1\nrules:\n  - {name: a, when: {}, then: []}\n", 1, 1,
+                "these are rules, not a configuration file"
+            ),
+            ("{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n", 1, 1, "these are documents, not a configuration file"),
             ("version: 1\nretry-for: 5m\n", 2, 1, "'retry-for' is not known to this version; write 'retry_for'"),
             ("version: 1\npassword: x\n", 2, 1, "a secret does not belong in this file: write 'password_file'"),
             ("version: 1\ntoken: x\n", 2, 1, "'token_file'"),
@@ -214,15 +220,26 @@ import Testing
         arguments: [
             (
                 ["user": "amy"], [:], 78,
-                ":2:7: 'user' is set, but no password is: set CHANGEBOT_PASSWORD or 'password_file' too"
+                ":2:7: 'user' is set, but no password is: write 'password_file: PATH' beside it, with the path of a file"
             ),
-            (["password_file": "p"], [:], 78, "a password is set, but no user: set 'user' too"),
+            (
+                ["password_file": "p"], [:], 78,
+                ":2:16: 'password_file' is set, but no user is: write 'user: NAME' beside it, or remove it"
+            ),
+            (
+                ["user": "amy", "password_file": "p"], ["CHANGEBOT_PASSWORD": "x"], 64,
+                "CHANGEBOT_PASSWORD is set, but no user is: set CHANGEBOT_USER too, or unset CHANGEBOT_PASSWORD; with a "
+                    + "variable, the credentials in "
+            ),
             (
                 ["user": "amy", "password_file": "p", "password_credential": "c"], [:], 78,
                 "'password_file' and 'password_credential' are both set"
             ),
             (["user": "amy", "token_file": "p"], [:], 78, "'token_file' and 'user' are both set"),
-            (["user": "a:b", "password_file": "p"], [:], 78, "'user' can't contain ':'"),
+            (
+                ["user": "a:b", "password_file": "p"], [:], 78,
+                "and the password in the file that 'password_file' names"
+            ),
             // Variables come before the file, all together.
             (["user": "amy", "password_file": "p"], ["CHANGEBOT_USER": "bob"], 64, "CHANGEBOT_USER is set, but no"),
         ] as [([String: String], [String: String], Int32, String)])

@@ -20,8 +20,8 @@ import Testing
 
     /// The known keys, according to the reader's error about an unknown key.
     private static func known(_ file: String) throws -> Set<String> {
-        let error = try #require(errors(file).first { $0.contains("Known here: ") }, "\(errors(file))")
-        let list = try #require(error.components(separatedBy: "Known here: ").last)
+        let error = try #require(errors(file).first { $0.contains("nown here: ") }, "\(errors(file))")
+        let list = try #require(error.components(separatedBy: "nown here: ").last)
         return Set(list.components(separatedBy: ", "))
     }
 

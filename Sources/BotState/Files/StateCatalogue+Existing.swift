@@ -61,7 +61,8 @@ extension StateCatalogue {
 
     private var noState: StateError {
         let others = (try? StateFiles.names(directory: directory)) ?? []
-        return .missing("\(absence(others)); name the right one with --state and --name")
+        return .missing(
+            "\(absence(others)); start the bot first or, if it has run, name the right one with --state and --name")
     }
 
     private func absence(_ others: [String]) -> String {

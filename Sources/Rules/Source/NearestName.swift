@@ -9,6 +9,14 @@ package enum NearestName {
         return best.name
     }
 
+    /// The end of a message about a name that is not one of `names`.
+    ///
+    /// - Parameter meant: The name that was probably meant; nil if none is similar.
+    package static func advice(_ meant: String?, among names: [String]) -> String {
+        let known = names.joined(separator: ", ")
+        return meant.map { ": did you mean '\($0)'? Known here: \(known)" } ?? "; known here: \(known)"
+    }
+
     /// The number of insertions, deletions, substitutions and swaps of neighbours between the two.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         // A name this long is not a typo.

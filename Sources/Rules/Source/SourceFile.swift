@@ -5,12 +5,16 @@ package enum SourceFile {
     /// - Parameters:
     ///   - path: `.json` is read as JSON, everything else as YAML.
     ///   - beginning: What to do about an empty file, for its error.
+    ///   - wanted: The kind of file, to recognise another kind. Nil: any.
     /// - Throws: ``RuleFilesError`` with all syntax errors. Its kind is `.missing` if the file can't be read.
-    package static func read(path: String, beginning: String) throws(RuleFilesError) -> SourceNode {
+    package static func read(
+        path: String, beginning: String, as wanted: ForeignFile.Wanted? = nil
+    ) throws(RuleFilesError) -> SourceNode {
         let errors = SourceErrors(path: path)
         do throws(FileError) {
             let bytes = try FileBytes.read(path, limit: RuleFile.lengthLimit)
-            if let node = read(path: path, bytes, errors, beginning: beginning), errors.errors.isEmpty { return node }
+            let node = read(path: path, bytes, errors, beginning: beginning, as: wanted)
+            if let node, errors.errors.isEmpty { return node }
         } catch {
             let missing = RuleFileError(path: path, position: nil, message: error.message)
             throw RuleFilesError(kind: .missing, errors: [missing])
@@ -18,9 +22,27 @@ package enum SourceFile {
         throw RuleFilesError(kind: .invalid, errors: errors.errors)
     }
 
-    /// Nil, with errors, if the file can't be read.
+    /// Nil, with errors, if the file can't be read, or is of another kind than `wanted`.
     static func read(
-        path: String, _ bytes: [UInt8], _ errors: SourceErrors, beginning: String = SourceErrors.beginningOfRules
+        path: String, _ bytes: [UInt8], _ errors: SourceErrors, beginning: String = SourceErrors.beginningOfRules,
+        as wanted: ForeignFile.Wanted? = .rules
+    ) -> SourceNode? {
+        let syntax = SourceErrors(path: path)
+        let root = content(path: path, bytes, syntax, beginning)
+        let text = { String(decoding: bytes.prefix(100_000), as: UTF8.self) }
+        if let wanted,
+            let foreign = root.flatMap({ ForeignFile($0, in: wanted) })
+                ?? (root?.hasContent == true ? nil : ForeignFile(path: path, text: text()))
+        {
+            errors.report(at: .start, foreign.message(path: path, in: wanted))
+            return nil
+        }
+        for error in syntax.errors { errors.report(at: error.position, error.message) }
+        return root
+    }
+
+    private static func content(
+        path: String, _ bytes: [UInt8], _ errors: SourceErrors, _ beginning: String
     ) -> SourceNode? {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(byteOrderMark.count)) : bytes
@@ -44,5 +66,15 @@ package enum SourceFile {
             line += 1
         }
         return SourcePosition(line: line, column: 1)
+    }
+}
+
+extension SourceNode {
+    /// Whether it is an object or a list.
+    fileprivate var hasContent: Bool {
+        switch content {
+        case .object, .list: true
+        default: false
+        }
     }
 }

@@ -59,8 +59,7 @@ struct SourceObject {
         let meant =
             (synonyms[name] ?? ActionRegistry.synonyms[name]).flatMap { known.contains($0) ? $0 : nil }
             ?? NearestName.of(name, among: known)
-        let guess = meant.map { ": did you mean '\($0)'?" } ?? ";"
-        return "'\(name)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
+        return "'\(name)' is not known to this version" + NearestName.advice(meant, among: known)
     }
 
     func node(_ name: String) -> SourceNode? { members[name]?.value }

@@ -34,8 +34,8 @@ enum ComputedKeys {
         if NearestName.of(member.name, among: defaults) != nil {
             return "'\(name)' is not a known key next to 'jq'; write a default in the program: jq: '.member // 1'"
         }
-        let guess = NearestName.of(member.name.lowercased(), among: known).map { ": did you mean '\($0)'?" } ?? ";"
-        return "'\(name)' is not a known key next to 'jq'\(guess) Known here: \(known.joined(separator: ", ")). "
+        let meant = NearestName.of(member.name.lowercased(), among: known)
+        return "'\(name)' is not a known key next to 'jq'\(NearestName.advice(meant, among: known)). "
             + "For an object with a member 'jq', write a program that builds it"
     }
 }

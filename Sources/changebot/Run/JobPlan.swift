@@ -89,7 +89,11 @@ extension RuleCommand {
         files.read(rules.attached)
         files.outputs += rules.emittedFiles.map { ("the file of a rule's emit", $0) }
         try files.check()
-        if let summary { try OutputFile.check(summary) }
+        if let summary {
+            try environment.checking("summary", isFlag: common.summary != nil) { () throws(CommandError) in
+                try OutputFile.check(summary)
+            }
+        }
         return rules
     }
 }

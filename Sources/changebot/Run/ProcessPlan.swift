@@ -29,6 +29,7 @@ struct ProcessPlan: Sendable {
         logger = try command.log.logger(environment, isDaemon: !isOneShot)
         http = try command.http.choice(environment)
         grace = try command.common.grace(environment)
+        _ = try command.common.style(environment, of: .standardError)
         watchesFiles = try environment.isOn(command.reload.watch, "watch")
         onBotFailure =
             try environment.value(

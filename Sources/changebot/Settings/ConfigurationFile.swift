@@ -49,7 +49,8 @@ struct ConfigurationFile: Sendable {
         let root: SourceNode
         do throws(RuleFilesError) {
             root = try SourceFile.read(
-                path: path, beginning: "a configuration file begins with 'version: 1' and has 'bots:'")
+                path: path, beginning: "a configuration file begins with 'version: 1' and has 'bots:'",
+                as: .configuration)
         } catch {
             throw CommandError(
                 error.kind == .missing ? .missingInput : .badConfiguration,
@@ -203,8 +204,8 @@ private struct ConfigurationReading {
         if SettingKey.name(of: name) != name, known.contains(SettingKey.name(of: name)) {
             return "'\(name.visible)' is not known to this version; write '\(SettingKey.name(of: name))'"
         }
-        let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
-        return "'\(name.visible)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
+        return "'\(name.visible)' is not known to this version"
+            + NearestName.advice(NearestName.of(name, among: known), among: known)
     }
 
     /// Returns nil and reports an error if the value is not of the key's kind.

@@ -6,12 +6,12 @@ internal import Glibc
 /// machine can see argv. Secrets are never written in the configuration file itself.
 struct Credentials {
     /// What to do if credentials are missing.
-    static func advice(_ environment: Environment) -> String {
+    static func advice(_ environment: Environment, allowsToken: Bool = true) -> String {
         guard let file = environment.configurationPath, !environment.isOfOneSide else {
             let names = ["user", "password", "token"].map(environment.naming)
-            return "set \(names[0]) and \(names[1]), or \(names[2])"
+            return "set \(names[0]) and \(names[1])" + (allowsToken ? ", or \(names[2])" : "")
         }
-        return "write 'user' and 'password_file', or 'token_file', in \(file)"
+        return "write 'user' and 'password_file'\(allowsToken ? ", or 'token_file'," : "") in \(file)"
     }
 
     private static let passwords = ["password", "password-file", "password-credential"]
@@ -23,42 +23,64 @@ struct Credentials {
     private let user: String?
     /// The setting that provides the password or token; nil without credentials.
     private let secret: String?
+    /// The settings that are given: those among ``options``.
+    let settings: [String]
 
     /// - Throws: ``CommandError`` with 64, or 78 in a file, if settings contradict each other or one is missing.
     init(_ environment: Environment) throws(CommandError) {
+        let all = environment
         let environment = environment.together(Self.options)
         self.environment = environment
         user = environment["user"]
-        let given = Self.options.filter { environment[$0] != nil }
-        let secrets = given.filter { $0 != "user" }
+        settings = Self.options.filter { environment[$0] != nil }
+        let secrets = settings.filter { $0 != "user" }
         secret = secrets.first
-        func names(_ options: [String]) -> [String] { options.map(environment.naming) }
-        if let token = given.first(where: Self.tokens.contains), let other = given.first(where: { $0 != token }) {
-            let names = names([token, other])
-            throw environment.contradiction([token, other], "\(names[0]) and \(names[1]) are both set: unset one")
+        if let token = settings.first(where: Self.tokens.contains), let other = settings.first(where: { $0 != token }) {
+            throw Self.twice([token, other], environment)
         }
-        if secrets.count > 1 {
-            let names = names(secrets)
-            throw environment.contradiction(secrets, "\(names[0]) and \(names[1]) are both set: unset one")
-        }
+        if secrets.count > 1 { throw Self.twice(secrets, environment) }
         if let user, user.contains(":") {
-            let names = names(["user", "password"])
+            let password =
+                environment.isInFile("user")
+                ? "the file that 'password_file' names" : environment.naming("password")
             throw environment.contradiction(
                 ["user"],
-                "\(names[0]) can't contain ':' (RFC 7617): write only the user there, and the password in \(names[1])"
-            )
+                "\(environment.naming("user")) can't contain ':' (RFC 7617): write only the user there, and the password in "
+                    + password)
         }
-        if secret == nil, user != nil {
-            let names = names(["user", "password", "password-file"])
-            throw environment.contradiction(
-                ["user"],
-                "\(names[0]) is set, but no password is: set \(names[1]) or \(names[2]) too, or unset \(names[0])")
-        }
+        if secret == nil, user != nil { throw Self.missing("password", beside: "user", environment, all) }
         if let secret, user == nil, Self.passwords.contains(secret) {
-            throw environment.contradiction(
-                [secret],
-                "a password is set, but no user: set \(names(["user"])[0]) too, or unset the password")
+            throw Self.missing("user", beside: secret, environment, all)
         }
+    }
+
+    private static func twice(_ options: [String], _ environment: Environment) -> CommandError {
+        let names = options.map(environment.naming)
+        return environment.contradiction(options, "\(names[0]) and \(names[1]) are both set: unset one")
+    }
+
+    /// The error that one of user and password is missing.
+    ///
+    /// - Parameter all: The settings with those of the file, which do not count if a variable is set.
+    private static func missing(
+        _ what: String, beside given: String, _ environment: Environment, _ all: Environment
+    ) -> CommandError {
+        let name = environment.naming(given)
+        var message =
+            given == "user" ? "\(name) is set, but no password is: " : "\(name) is set, but no user is: "
+        if environment.isInFile(given) {
+            message +=
+                what == "user"
+                ? "write 'user: NAME' beside it, or remove it"
+                : "write 'password_file: PATH' beside it, with the path of a file that holds the password, or remove it"
+        } else {
+            let names = (what == "user" ? ["user"] : ["password", "password-file"]).map(environment.naming)
+            message += "set \(names.joined(separator: " or ")) too, or unset \(name)"
+            if let path = all.configurationPath, options.contains(where: all.isInFile) {
+                message += "; with a variable, the credentials in \(path) do not count"
+            }
+        }
+        return environment.contradiction([given], message)
     }
 
     /// The name of the setting that provides the password or token, for messages.

@@ -49,16 +49,14 @@ struct EngineOptions: ParsableArguments {
             }
         }
         guard fleet.utf8.count <= Engine.longestName else {
-            throw CommandError(
-                .usage, "a fleet's name can have at most \(Engine.longestName) bytes: choose a shorter one with --fleet"
-            )
-        }
-        let lease = try environment.value(lease, "lease") { TimeSpan(argument: $0) }?.duration ?? Engine.defaultLease
-        guard lease >= Engine.shortestLease, lease <= .seconds(3600) else {
-            throw CommandError(.usage, "--lease must be from 2s to 1h")
+            throw environment.contradiction(
+                self.fleet == nil ? ["fleet", "name"] : [],
+                "a fleet's name can have at most \(Engine.longestName) bytes: choose a shorter one with "
+                    + (self.fleet == nil ? environment.naming("fleet") : "--fleet"))
         }
         var found = Engine(
-            address, fleet: fleet, user: environment["engine-user"], password: try password(environment), lease: lease,
+            address, fleet: fleet, user: environment["engine-user"], password: try password(environment),
+            lease: try lease(environment),
             allowsUnsafe: try environment.isOn(allowUnsafeEngine, "allow-unsafe-engine"))
         if engine == nil, case .file = environment.source(of: "engine"), let options = environment.configurationOptions
         {
@@ -66,6 +64,17 @@ struct EngineOptions: ParsableArguments {
             found.configured = (options, isOther ? "" : fleet)
         }
         return found
+    }
+
+    /// - Throws: ``CommandError`` with 64, or 78 in a file.
+    private func lease(_ environment: Environment) throws(CommandError) -> Duration {
+        let span = try environment.value(lease, "lease") { TimeSpan(argument: $0) }?.duration ?? Engine.defaultLease
+        return try environment.checking("lease", isFlag: lease != nil) { () throws(CommandError) in
+            guard span >= Engine.shortestLease, span <= .seconds(3600) else {
+                throw CommandError(.usage, "--lease must be from 2s to 1h")
+            }
+            return span
+        }
     }
 
     private func password(_ environment: Environment) throws(CommandError) -> @Sendable () throws -> String? {

@@ -167,19 +167,19 @@ struct Environment: Sendable {
         return value
     }
 
-    /// Calls `body`, which checks the value of an option. If the value comes from the file, errors name its place there
-    /// and have the code 78.
+    /// Calls `body`, which checks the value of an option. If the value comes from the file, errors name its place and key
+    /// there, and have the code 78 instead of 64.
     func checking<Value>(
         _ option: String, isFlag: Bool, _ body: () throws(CommandError) -> Value
     ) throws(CommandError) -> Value {
         do { return try body() } catch {
-            guard !isFlag, error.code == .usage, case .file(let place, _)? = source(of: option) else { throw error }
+            guard !isFlag, !error.isListing, case .file(let place, _)? = source(of: option) else { throw error }
             let key = "'\(SettingKey.name(of: option))'"
             let messages = error.messages.map { message in
                 "\(place): "
                     + message.split(separator: "--\(option)", omittingEmptySubsequences: false).joined(separator: key)
             }
-            throw CommandError(.badConfiguration, listing: messages)
+            throw CommandError(error.code == .usage ? .badConfiguration : error.code, listing: messages)
         }
     }
 
@@ -190,6 +190,11 @@ struct Environment: Sendable {
             return CommandError(.badConfiguration, listing: ["\(place): \(message)"])
         }
         return CommandError(.usage, message)
+    }
+
+    /// How to add an option, for messages: as a key if `other`, which needs it, is in the file.
+    func remedy(_ option: String, _ value: String, for other: String) -> String {
+        isInFile(other) ? "write '\(SettingKey.name(of: option)): \(value)'" : "add --\(option) \(value)"
     }
 
     /// The name of an option in messages: its key if there is a configuration file and the variable is not set,
@@ -205,6 +210,7 @@ struct Environment: Sendable {
     private static func advice<Value>(_: Value.Type) -> String {
         if let type = Value.self as? any OptionValue.Type { return "write \(type.expected)" }
         if Value.self == Bool.self { return "write true or false" }
+        if Value.self == Int.self { return "write a whole number, such as 64" }
         if let type = Value.self as? any CaseIterable.Type { return "write \(Self.names(of: type))" }
         return "see --help"
     }

@@ -116,17 +116,18 @@ extension AccessOptions {
         let given = try Credentials(environment)
         let credentials = try given.read()
         guard credentials == nil || url.userInfo == nil else {
-            throw CommandError(
-                .usage, "credentials are given in the URL and as \(given.name): remove one")
+            throw environment.contradiction(
+                given.settings, "credentials are given in the URL and as \(given.name): remove one")
         }
         settings.credentials = credentials ?? url.userInfo
         let form = try environment.value(auth, "auth", parse: AuthenticationForm.init(rawValue:)) ?? .default
         settings.usesSession = form == .session
         if settings.usesSession {
             guard case .basic? = settings.credentials else {
+                let name = auth == nil && environment.isInFile("auth") ? "'auth: session'" : "--auth session"
                 throw environment.contradiction(
                     auth == nil ? ["auth"] : [],
-                    "--auth session needs a user and a password: \(Credentials.advice(environment))")
+                    "\(name) needs a user and a password: \(Credentials.advice(environment, allowsToken: false))")
             }
         }
         settings.credentialsSource = try given.source()

@@ -79,14 +79,16 @@ struct SharingOptions: ParsableArguments {
                 let name = partitions == nil ? environment.naming("partitions") : "--partitions"
                 throw environment.contradiction(
                     ["partitions"],
-                    "\(name) only applies to members that share the work: add --role auto, or remove it")
+                    "\(name) only applies to members that share the work: "
+                        + "\(environment.remedy("role", "auto", for: "partitions")), or remove it")
             }
             return nil
         }
         guard hasEngine else {
             throw environment.contradiction(
                 ["role"],
-                "\(roleName) requires an engine: add --engine postgres://…, or remove it")
+                "\(roleName) requires an engine: \(environment.remedy("engine", "postgres://…", for: "role")), or remove it"
+            )
         }
         guard isDaemon else {
             throw environment.contradiction(

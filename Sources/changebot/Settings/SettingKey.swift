@@ -73,7 +73,7 @@ struct SettingKey: Sendable {
         SettingKey("channels", .bot, .list),
         // The default depends on the rules.
         SettingKey("on_reset", .bot),
-        SettingKey("retry_for", .bot),
+        SettingKey("retry_for", .bot, fallback: "\(TimeSpan(RetryPolicy.Settings().retryFor))"),
         SettingKey("max_errors", .bot),
         SettingKey("catch_up_changed_rules", .bot, .flag, fallback: "false"),
         SettingKey("summary", .bot, .path),

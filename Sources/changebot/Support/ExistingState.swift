@@ -30,7 +30,7 @@ struct ExistingStateOptions: ParsableArguments {
                 directory: state.directory(environment), name: try state.botName(environment),
                 engine: try state.engine(environment)),
             address: choice?.stateAddress, isHint: address == nil,
-            reference: state.reference(environment, gateway: address))
+            reference: state.reference(environment, gateway: address), configuration: environment.configurationPath)
     }
 }
 
@@ -42,6 +42,8 @@ struct ExistingState {
     /// Whether the address comes from the environment, so it only selects among several states.
     let isHint: Bool
     let reference: StateReference
+    /// The configuration file that names the bot; nil if there is none.
+    var configuration: String?
 
     var name: String { catalogue.name }
 
@@ -64,10 +66,21 @@ struct ExistingState {
         return try await engine.renewingLease { try await body(ledger) }
     }
 
+    /// What is wrong with a bot of a configuration file that has no state at all. Nil for others.
+    private var messageBeforeTheFirstRun: String? {
+        guard let configuration, catalogue.engine == nil, (try? catalogue.states())?.isEmpty == true else { return nil }
+        return
+            "the bot '\(name)' of \(configuration) has not run yet: it has no state in \(catalogue.directory); start "
+            + "it with changebot run --config \(configuration.shellWord), or name its folder with --state"
+    }
+
     private func open(_ access: Ledger.Access) throws(CommandError) -> Ledger {
         do throws(StateError) {
             return try catalogue.openExisting(address: address, isHint: isHint, access: access)
         } catch {
+            if case .missing = error, let message = messageBeforeTheFirstRun {
+                throw CommandError(.missingInput, message)
+            }
             guard case .locked(let holder) = error, access == .exclusive else { throw CommandError(error) }
             let process = holder.isEmpty ? "in an unknown process" : holder
             throw CommandError(.tryLater, "a run is using the state '\(name)' (\(process)); stop it first")
