@@ -49,6 +49,43 @@ import Testing
         #expect(ProcessTitle.redacted("Usage: changebot run\n <url>") == "Usage: changebot run\n <url>")
     }
 
+    @Test(arguments: [
+        (
+            "Error: Missing expected argument '<file>'", ["import"],
+            "write the file without an option: changebot import FILE"
+        ),
+        (
+            "Error: Unknown option '--file'. Did you mean '--ca-file'?", ["import", "--file", "a"],
+            "changebot import FILE"
+        ),
+        ("Error: Unexpected argument 'b'", ["import", "a", "b"], "import reads one file: call it once for each"),
+        (
+            "Error: Unexpected argument 'b'", ["import", "-g", "http://h/d", "a", "b"],
+            "import reads one file: call it once for each"
+        ),
+        ("Error: Unexpected argument 'a'", ["import", "http://h/d", "a"], "name the gateway with --gateway URL"),
+        ("Error: Unexpected argument 'http://h/d'", ["run", "http://h/d"], "name the gateway with --gateway URL"),
+    ])
+    func misplacedArgumentHasARemedy(message: String, arguments: [String], remedy: String) {
+        #expect(MisplacedArgument(message, arguments)?.remedy.contains(remedy) == true)
+    }
+
+    @Test func misplacedFileIsRecognised() async throws {
+        try await Program.withDirectory { folder in
+            let (rules, configuration) = (folder + "/r.yaml", folder + "/c.yaml")
+            try Data("version: 1\nrules:\n  - {name: a, when: {}, then: []}\n".utf8)
+                .write(to: URL(fileURLWithPath: rules))
+            try Data("version: 1\nbots:\n  - {name: a}\n".utf8).write(to: URL(fileURLWithPath: configuration))
+            func remedy(_ path: String) -> String? {
+                MisplacedArgument("Error: Unexpected argument '\(path)'", ["run", path])?.remedy
+            }
+            #expect(remedy(rules) == "name rules with --rules \(rules)")
+            #expect(remedy(configuration) == "name a configuration file with --config \(configuration)")
+            #expect(remedy(folder) == "name rules with --rules \(folder)")
+            #expect(remedy(folder + "/none") == nil)
+        }
+    }
+
     @Test func commandLineWinsOverTheEnvironment() throws {
         let environment = Environment(["CHANGEBOT_RETRY_FOR": "7s", "CHANGEBOT_ONCE": "yes", "CHANGEBOT_EMPTY": ""])
         #expect(environment["retry-for"] == "7s")

@@ -19,8 +19,14 @@ struct UsageError {
         let lines = ProcessTitle.redacted(text).split(separator: "\n")
         let start = lines.firstIndex { line in ["Help:", "Usage:", "Commands:"].contains { line.hasPrefix($0) } }
         let reason = lines[..<(start ?? lines.count)].joined(separator: " ")
-        message =
-            (reason.hasPrefix("Error: ") ? String(reason.dropFirst("Error: ".count)) : reason) + Self.hint(arguments)
+        let complaint = reason.hasPrefix("Error: ") ? String(reason.dropFirst("Error: ".count)) : reason
+        if let misplaced = MisplacedArgument(reason, arguments) {
+            // The parser's guess is another option with a similar name.
+            let end = complaint.firstRange(of: ". Did you mean")?.lowerBound ?? complaint.endIndex
+            message = "\(complaint[..<end]); \(misplaced.remedy)"
+        } else {
+            message = complaint + Self.hint(arguments)
+        }
         advice = lines[(start ?? lines.count)...].map(String.init)
     }
 
