@@ -168,10 +168,13 @@ struct BotGroup: Sendable {
                 "settings of the whole process have changed; restart the process to apply them",
                 metadata: ["settings": "\(plan.changedProcessKeys.joined(separator: ", "))"])
         }
+        let removed = Set(state.plans.map(\.name)).subtracting(plan.bots.map(\.name))
         state.plans = plan.bots
         let actions = state.table.reload(
             plan.bots.map(\.entry), isShuttingDown: Task.isShuttingDownGracefully)
-        let changes = actions.compactMap(\.description)
+        let changes =
+            removed.sorted().map { "\($0) is removed" }
+            + actions.compactMap { $0.description(unlessRemoved: removed) }
         process.logger.notice(
             "reloaded rules and configuration",
             metadata: ["changed": "\(changes.isEmpty ? "nothing" : changes.joined(separator: ", "))"])
@@ -182,8 +185,11 @@ struct BotGroup: Sendable {
 
 extension BotTable.Action {
     /// The action for the log; nil if it is not logged.
-    fileprivate var description: String? {
+    ///
+    /// - Parameter removed: The names of the bots that are no longer configured, which the log names anyway.
+    fileprivate func description(unlessRemoved removed: Set<String>) -> String? {
         switch self {
+        case .stop(let name) where removed.contains(name): nil
         case .start(let name): "\(name) starts"
         case .stop(let name): "\(name) stops"
         case .replaceRules(let name): "\(name) has new rules"
