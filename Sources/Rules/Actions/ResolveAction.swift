@@ -32,7 +32,7 @@ struct ResolveAction: Action {
             return nil
         }
         if case .string(let text) = node.content {
-            self.init(text, at: node, dateMember: Self.defaultDateMember, errors)
+            self.init(text, at: node, dateMember: Self.defaultDateMember, reading)
             return
         }
         guard let object = SourceObject(node, "resolve", known: Self.keys, errors: errors) else { return nil }
@@ -40,13 +40,13 @@ struct ResolveAction: Action {
         switch (object.node("policy"), object.node("jq")) {
         case (let policy?, nil):
             guard let text = object.optionalText("policy") else { return nil }
-            self.init(text, at: policy, dateMember: date, errors)
+            self.init(text, at: policy, dateMember: date, reading)
         case (nil, let program?):
             guard case .string(let text) = program.content else {
                 errors.reportKind(of: program, "a jq program must be text", remedy: "put it in quotes")
                 return nil
             }
-            self.init(ConflictPolicies.programPrefix + text, at: program, dateMember: date, errors)
+            self.init(ConflictPolicies.programPrefix + text, at: program, dateMember: date, reading)
         default:
             errors.report(
                 at: node.position,
@@ -55,7 +55,8 @@ struct ResolveAction: Action {
         }
     }
 
-    private init?(_ text: String, at node: SourceNode, dateMember: String, _ errors: SourceErrors) {
+    private init?(_ text: String, at node: SourceNode, dateMember: String, _ reading: RuleReading) {
+        let errors = reading.errors
         guard text.hasPrefix(ConflictPolicies.programPrefix) || ConflictPolicy(name: text) != nil else {
             errors.report(
                 at: node.position,
@@ -64,7 +65,13 @@ struct ResolveAction: Action {
             return nil
         }
         do throws(ConflictPolicyError) { policies = try ConflictPolicies([text], dateMember: dateMember) } catch {
-            errors.report(at: node.position, "\(error)")
+            guard let program = error.program, program.text == node.text else {
+                errors.report(at: node.position, "\(error)")
+                return nil
+            }
+            let located = program.diagnosis.error(
+                of: program.text, path: errors.path, at: node.position, in: reading.yaml)
+            errors.report(at: located.position, located.message)
             return nil
         }
     }

@@ -70,7 +70,16 @@ package struct Conflict: Sendable {
     }
 
     /// The newest revision from which all leaves that are not deleted descend. Nil if the server no longer knows it.
-    package var commonAncestor: String? {
+    package var commonAncestor: String? { Self.commonAncestor(of: leaves) }
+
+    /// The newest revision from which these leaves and the deletions in conflict with them descend. Nil if the server no
+    /// longer knows it.
+    package var commonAncestorWithDeletions: String? {
+        let deletions = deletions.map(\.tombstone)
+        return Self.commonAncestor(of: leaves + (deletions.isEmpty ? tombstones : deletions))
+    }
+
+    private static func commonAncestor(of leaves: [ConflictLeaf]) -> String? {
         guard let first = leaves.first else { return nil }
         let others = leaves.dropFirst().map { Set($0.history) }
         return first.history.first { revision in others.allSatisfy { $0.contains(revision) } }

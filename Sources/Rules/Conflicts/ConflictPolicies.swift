@@ -72,7 +72,9 @@ package struct ConflictPolicies: Sendable {
                 throw ConflictPolicyError(description: "the program after 'jq:' is empty; '.[0]' keeps the winner")
             }
             guard let error else { continue }
-            throw ConflictPolicyError(description: "the program '\(program.text)' does not compile: \(error)")
+            throw ConflictPolicyError(
+                program: program.text,
+                ProgramDiagnosis(searching: error, in: program.text, variables: program.locals))
         }
     }
 

@@ -42,6 +42,18 @@ package enum ConflictPolicy: Sendable, Equatable {
 /// Why a policy can't be used, for the user.
 package struct ConflictPolicyError: Error, CustomStringConvertible, Equatable {
     package let description: String
+    /// The program that does not compile, and why. Nil if something else is wrong.
+    private(set) var program: (text: String, diagnosis: ProgramDiagnosis)?
 
     package init(description: String) { self.description = description }
+
+    init(program text: String, _ diagnosis: ProgramDiagnosis) {
+        let place = diagnosis.place.map { place in
+            (text.contains("\n") ? "line \(place.line), " : "") + "column \(place.offset + 1): "
+        }
+        description = "'\(DisplayText.plain(text))' is not a jq program: \(place ?? "")\(diagnosis.text)"
+        program = (text, diagnosis)
+    }
+
+    package static func == (left: Self, right: Self) -> Bool { left.description == right.description }
 }

@@ -7,7 +7,7 @@ struct ProgramDiagnosis {
     /// The position in the program. Nil if it is unknown.
     let place: Place?
 
-    struct Place {
+    struct Place: Equatable {
         /// From 1.
         let line: Int
         /// The number of Unicode scalars before it on the line.
@@ -29,6 +29,40 @@ struct ProgramDiagnosis {
                 error.line.map { Place(line: $0, offset: offset) }
             }
         }
+    }
+}
+
+extension ProgramDiagnosis {
+    /// Also searches for the token that jq did not expect, which blocks for a few times 30 ms.
+    ///
+    /// - Parameter variables: The program's variables besides the common ones, without `$`.
+    init(searching error: JQCompileError, in program: String, variables: [String]) {
+        self.init(
+            error, program, variables: Self.known(variables),
+            unexpected: SyntaxErrorSearch.unexpectedToken(error, ProgramTokens(program), variables: variables))
+    }
+
+    /// The `$NAME` variables of a program.
+    static func known(_ variables: [String]) -> [String] { (JQBinding.common + variables).map { "$" + $0 } }
+
+    /// `MESSAGE; REMEDY`, on one line.
+    var text: String { "\(DisplayText.plain(message, limit: 250)); \(remedy)" }
+
+    /// The error at the line and column of the file, as far as they are known.
+    ///
+    /// - Parameters:
+    ///   - program: The program as in the file.
+    ///   - node: The position of the text in the file that has the program.
+    ///   - file: The bytes of a YAML file. Empty for JSON.
+    func error(of program: String, path: String, at node: SourcePosition, in file: [UInt8]) -> RuleFileError {
+        guard let place else { return RuleFileError(path: path, position: node, message: "not a jq program: \(text)") }
+        guard let written = YAMLTextPositions(program, at: node, in: file) else {
+            return RuleFileError(
+                path: path, position: node, message: "not a jq program: line \(place.line): \(text)")
+        }
+        return RuleFileError(
+            path: path, position: written.position(line: place.line, offset: place.offset),
+            message: "not a jq program: \(text)")
     }
 }
 
@@ -107,11 +141,23 @@ extension ProgramDiagnosis {
         DisplayText.plain(tokens.text(index), limit: 30)
     }
 
+    /// What to write for `42d`, as other keys of a rule file have it. Nil for other tokens.
+    private static func remedy(ofDuration text: String) -> String? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let number = Int(digits), let unit = units[String(text.dropFirst(digits.count))],
+            number <= 1_000_000
+        else { return nil }
+        let sum = unit == 86_400 ? "write … | add_days(\(number))" : "write \(number * unit), in seconds"
+        return "a program has no durations: \(sum), or \"\(text)\" in quotes for text"
+    }
+
     private static func explanation(
         ofToken index: Int, in tokens: ProgramTokens, _ message: String
     ) -> (String, String) {
         let text = tokens.text(index)
         let before = index > 0 ? tokens.text(index - 1) : ""
+        if let remedy = remedy(ofDuration: text) { return ("'\(shown(index, tokens))' is not allowed here", remedy) }
         if text == "[", before == "." { return ("'.[' is not allowed here", "remove the '.' before the bracket") }
         let remedy =
             switch text {

@@ -58,7 +58,9 @@ final class ProgramList {
         }
         let diagnoses = diagnoses(results)
         return uses.compactMap { use in
-            diagnoses[use.program].map { Self.error($0, of: programs[use.program].text, use) }
+            diagnoses[use.program].map {
+                $0.error(of: programs[use.program].text, path: use.path, at: use.position, in: use.file)
+            }
         }
     }
 
@@ -69,31 +71,12 @@ final class ProgramList {
         var diagnoses: [Int: ProgramDiagnosis] = [:]
         for (index, error) in errors.sorted(by: { $0.key < $1.key }) {
             let (text, variables) = (programs[index].text, programs[index].allVariables)
-            let isSearched = diagnoses.count < Self.searchLimit
-            let token =
-                isSearched
-                ? SyntaxErrorSearch.unexpectedToken(error, ProgramTokens(text), variables: variables) : nil
-            let known = (JQBinding.common + variables).map { "$" + $0 }
-            diagnoses[index] = ProgramDiagnosis(error, text, variables: known, unexpected: token)
+            diagnoses[index] =
+                diagnoses.count < Self.searchLimit
+                ? ProgramDiagnosis(searching: error, in: text, variables: variables)
+                : ProgramDiagnosis(error, text, variables: ProgramDiagnosis.known(variables), unexpected: nil)
         }
         return diagnoses
-    }
-
-    /// Located at the line and column of the file, as far as they are known.
-    private static func error(_ diagnosis: ProgramDiagnosis, of program: String, _ use: Use) -> RuleFileError {
-        var position = use.position
-        var line = ""
-        if let place = diagnosis.place {
-            if let written = YAMLTextPositions(program, at: use.position, in: use.file) {
-                position = written.position(line: place.line, offset: place.offset)
-            } else {
-                line = "line \(place.line): "
-            }
-        }
-        return RuleFileError(
-            path: use.path, position: position,
-            message: "not a jq program: \(line)\(DisplayText.plain(diagnosis.message, limit: 250)); \(diagnosis.remedy)"
-        )
     }
 
     /// The errors of the programs that do not compile, by index.

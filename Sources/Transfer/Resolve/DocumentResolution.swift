@@ -133,7 +133,7 @@ struct DocumentResolution: Sendable {
             line.member("policy", string: one.policy.name)
             line.name("leaves")
             line.array { line in for leaf in one.conflict.leaves { line.string(leaf.revision) } }
-            line.member("ancestor", optional: one.conflict.commonAncestor)
+            line.member("ancestor", optional: one.ancestor)
             switch one.resolution {
             case .keep(let leaf):
                 line.member("action", string: "keep")
@@ -150,5 +150,14 @@ struct DocumentResolution: Sendable {
             }
         }
         return line.bytes
+    }
+}
+
+extension ConflictCase {
+    /// The revision at which the two sides of the conflict parted. With a single leaf, or if a deletion wins, the other
+    /// side is a deletion.
+    fileprivate var ancestor: String? {
+        if case .delete = resolution, policy == .deletesWin { return conflict.commonAncestorWithDeletions }
+        return conflict.leaves.count > 1 ? conflict.commonAncestor : conflict.commonAncestorWithDeletions
     }
 }

@@ -305,6 +305,25 @@ import Testing
         #expect(try await resolve(conflict, #"jq:.[0] + {_id: "e"}"#) == "the program's output has a different '_id'")
     }
 
+    @Test(arguments: [
+        ("jq:.[0", "'.[0' is not a jq program: the program ends too early; write the missing ']'"),
+        ("t=jq:.[0] | frist", "'.[0] | frist' is not a jq program: column 8: frist/0 is not defined; correct the name"),
+        ("jq:.[0] && .[1]", "'.[0] && .[1]' is not a jq program: column 6: '&&' is not allowed here; write 'and'"),
+    ])
+    func programThatDoesNotCompileNamesPlaceAndRemedy(policy: String, message: String) {
+        #expect(throws: ConflictPolicyError(description: message)) { try ConflictPolicies([policy], dateMember: "d") }
+    }
+
+    /// `deletes-win` decides between a leaf and a tombstone: the leaf is not its own ancestor.
+    @Test func ancestorOfADeletionIsTheDeletedRevision() throws {
+        let tombstone = try leaf("x b a", #","_deleted":true"#)
+        let one = Conflict([try leaf("d c b a", ""), tombstone])
+        #expect(one.commonAncestorWithDeletions == "2-b")
+        let two = Conflict([try leaf("d c b a", ""), try leaf("e c b a", ""), tombstone])
+        #expect(two.commonAncestor == "3-c" && two.commonAncestorWithDeletions == "2-b")
+        #expect(Conflict([try leaf("b a", ""), try leaf("c a", "")]).commonAncestorWithDeletions == "1-a")
+    }
+
     @Test func uncompilableProgramsAreErrors() {
         #expect(throws: ConflictPolicyError.self) { try ConflictPolicies(["jq:{"], dateMember: "d") }
         #expect(
