@@ -75,7 +75,7 @@ extension JQError: CustomStringConvertible {
                 + "for example with isnan or isinfinite"
         case .inexactNumber(let text):
             "the result depends on the number \(displayText(text, limit: 60)), which jq can't hold exactly; "
-                + "leave that number out of the program"
+                + "keep it as a string in the document, or leave that member out of the program"
         case .inexactResult(let text):
             "the program gives a number that can't be written exactly, about \(displayText(text, limit: 60)); return "
                 + "a number below 2^53, or a string"

@@ -57,7 +57,13 @@ import Testing
         ("{jq: '\"soon\"'}", "expire: the program gives \"soon\", which is not a time"),
         ("{jq: '[1]'}", "expire: the program gives [1], which is not a time"),
         ("{jq: '3600'}", "which is 1970 or before; for a time from now, write it as text with its unit: 30d, 12h"),
-        ("{jq: '1795168800000'}", "which is after 2106-02-07"),
+        ("{jq: '1795168800000'}", "it must be seconds, so divide milliseconds by 1000"),
+        ("{jq: '-5'}", "the program gives -5, which is 1970 or before"),
+        ("{jq: '\"2027-02-31\"'}", "which names a day that does not exist; check month and day"),
+        ("{jq: '\"2027-01-31T00:00:00\"'}", "which has a time without a zone"),
+        ("{jq: '\"1795168800\"'}", "which is a number as text; convert it with tonumber"),
+        ("{jq: '\"1d12h\"'}", "it must be seconds since 1970, a date, a time from now such as \"30d\", or \"never\""),
+        ("{jq: 'true'}", "it must be seconds since 1970, a date, a time from now such as \"30d\", or \"never\""),
     ])
     func computedValueMustBeATime(expire: String, reason: String) async throws {
         let decision = try await decide(expire, #"{"x":1}"#)
@@ -68,8 +74,20 @@ import Testing
         ("soon", "'expire' is 'soon', which is not a time; write a time from now (30d, 12h)"),
         ("1969-01-01", "'expire' is '1969-01-01', which is 1970 or before"),
         ("2200-01-01", "which is after 2106-02-07"),
-        ("3600", "'expire' must be text, or { jq: PROGRAM }"),
-        ("0d", "which is not a time"),
+        ("3600", "'expire' is 3600, a number without a unit; write 3600d for days, or 3600h, 3600m or 3600s"),
+        ("'30'", "'expire' is '30', a number without a unit; write 30d"),
+        ("1801353600", "a number of seconds or milliseconds since 1970; write the date: 2027-01-31T00:00:00Z"),
+        ("1801353600000", "write the date: 2027-01-31T00:00:00Z"),
+        ("0d", "'expire' is '0d', which is not between 1s and 100 years"),
+        (".until", "'expire' is '.until', which is plain text, not a program; write expire: { jq: '.until' }"),
+        (".until + 42d", "which is plain text, not a program"),
+        ("2027-01-31T00:00:00", "which has a time without a zone; append Z if it is UTC"),
+        ("2027-02-31", "which names a day that does not exist"),
+        (
+            "{jq: '2027-01-31'}",
+            "in which 2027-01-31 is not a date; write the date without a program: expire: 2027-01-31"
+        ),
+        ("true", "'expire' must be text, or { jq: PROGRAM }, not true or false"),
     ])
     func literalMustBeATime(expire: String, message: String) {
         #expect {

@@ -8,6 +8,28 @@ import Testing
     private static let head = "version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n"
 
     @Test(arguments: [
+        ("{age: { $gt:18 }}", "'$gt:18' is read as one name; write a colon and a space after the operator: $gt: 18"),
+        ("{age: {$gt 18}}", "'$gt 18' is read as one name; write a colon and a space after the operator: $gt: 18"),
+        ("{$or:[{a: 1}]}", "write a colon and a space after the name: $or: […"),
+        ("{ $or [ {a: 1} ] }", "write a colon and a space after the name: $or: […"),
+        ("{age: {$in:[1, 2]}}", "write a colon and a space after the name: $in: […"),
+        ("{age: {$in [1, 2]}}", "write a colon and a space after the name: $in: […"),
+    ])
+    func operatorWithoutAColonOrSpaceHasARemedy(when: String, part: String) {
+        let found = errors("version: 1\nrules:\n  - name: a\n    when: \(when)\n    then: []\n")
+        #expect(found.first?.contains(part) == true, "\(found)")
+    }
+
+    @Test(arguments: [
+        (".d + 42d", "a program has no durations: write … | add_days(42), or \"42d\" in quotes for text"),
+        ("$now + 12h", "a program has no durations: write 43200, in seconds, or \"12h\" in quotes for text"),
+    ])
+    func durationInAProgramHasARemedy(program: String, part: String) {
+        let found = errors("version: 1\nrules:\n  - {name: a, when: {}, then: [expire: {jq: '\(program)'}]}\n")
+        #expect(found.first?.contains(part) == true, "\(found)")
+    }
+
+    @Test(arguments: [
         (
             "version: 1\nrules:\n  - name: a\n    when: type:task\n    then: []", "4:11: a selector must be an object",
             "write a space after the colon: type: task"
@@ -196,7 +218,7 @@ import Testing
         ("merge: {a: {jq: .a, type:number}}", "type:number", "write a space after the colon: type: number"),
         (
             "merge: {a: {jq: .a, unit: kg, type: number}}", "unit",
-            "'unit' is not a known key next to 'jq'; Known here: jq, type."
+            "'unit' is not a known key next to 'jq'; known here: jq, type."
         ),
         ("put: {id: {jq: ._id, x: 1}, document: {}}", "x: 1", "'x' is not a known key next to 'jq'"),
         ("put: {id: x, document: {jq: ., x: 1}}", "x: 1", "'x' is not a known key next to 'jq'"),

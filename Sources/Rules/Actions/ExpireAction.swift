@@ -9,7 +9,7 @@ struct ExpireAction: Action {
     static let name = "expire"
     static let synonyms = ["_exp", "exp", "expiry", "ttl", "expires"]
 
-    fileprivate enum NewExpiry: Sendable {
+    private enum NewExpiry: Sendable {
         /// In seconds.
         case after(Int)
         /// In seconds since 1970.
@@ -22,7 +22,7 @@ struct ExpireAction: Action {
     /// 100 years.
     private static let longest = 36_525 * 86_400
     private static let place = JSONPointer(tokens: [DocumentExpiry.member])
-    private static let remedy = "write a time from now (30d, 12h), a date (2027-01-31T00:00:00Z), or never"
+    private static let remedy = TimeReading.Limits.writtenExpiry.textRemedy
 
     private let literal: NewExpiry?
     private let computed: Template?
@@ -30,24 +30,47 @@ struct ExpireAction: Action {
     /// Reads `expire: 30d`, `expire: 2027-01-31T00:00:00Z`, `expire: never` or `expire: { jq: PROGRAM }`. Nil, with an
     /// error, for anything else.
     init?(_ node: SourceNode, _ reading: RuleReading) {
-        if node.isComputed {
+        if let program = node.computation?.program {
+            if let date = TimeReading.bareDate(program) {
+                reading.errors.report(
+                    at: program.position,
+                    "'expire' has a jq program, in which \(date) is not a date; write the date without a program: "
+                        + "expire: \(date)")
+                return nil
+            }
             guard let template = Template(node, reading) else { return nil }
             (literal, computed) = (nil, template)
             return
         }
-        guard let text = node.text else {
+        switch node.content {
+        case .string(let text):
+            switch Self.newExpiry(text, .writtenExpiry) {
+            case .success(let newExpiry): (literal, computed) = (newExpiry, nil)
+            case .failure(let refusal):
+                let reason = Self.slip(text) ?? refusal.reason
+                reading.errors.report(at: node.position, "'expire' is '\(DisplayText.plain(text))', \(reason)")
+                return nil
+            }
+        case .number(let digits):
+            let reason = Self.slip(digits) ?? "which is not a time; \(Self.remedy)"
+            reading.errors.report(at: node.position, "'expire' is \(digits), \(reason)")
+            return nil
+        default:
             reading.errors.reportKind(of: node, "'expire' must be text, or { jq: PROGRAM }", remedy: Self.remedy)
             return nil
         }
-        guard let newExpiry = Self.newExpiry(text) else {
-            reading.errors.report(at: node.position, "'expire' is '\(text)', which is not a time; \(Self.remedy)")
-            return nil
+    }
+
+    /// What is probably meant by a value that is not a time: a number without a unit, or a program. Nil if nothing.
+    private static func slip(_ text: String) -> String? {
+        if let date = TimeReading.date(ofSeconds: text, .expiry) {
+            return "which is a number of seconds or milliseconds since 1970; write the date: \(date)"
         }
-        if let reason = newExpiry.impossible {
-            reading.errors.report(at: node.position, "'expire' is '\(text)', \(reason)")
-            return nil
+        if let number = Int(text), number > 0 {
+            return "a number without a unit; write \(number)d for days, or \(number)h, \(number)m or \(number)s"
         }
-        (literal, computed) = (newExpiry, nil)
+        guard ForgottenProgram.isProgram(text) else { return nil }
+        return "which is plain text, not a program; write expire: { jq: '\(DisplayText.plain(text))' }"
     }
 
     var programs: [Int] { computed?.programs ?? [] }
@@ -81,43 +104,38 @@ struct ExpireAction: Action {
     private func newExpiry(_ outputs: [[JSONText]]) throws(ActionError) -> NewExpiry? {
         guard let computed else { return literal }
         guard let value = try computed.value(outputs, of: "expire"), value.root.kind != .false else { return nil }
-        var newExpiry = value.root.string.flatMap(Self.newExpiry)
-        if value.root.kind == .number, let number = Double(String(decoding: value.bytes, as: UTF8.self)) {
-            guard number.magnitude < 1e15 else { throw .failed("expire: \(value.excerpt) seconds is not a time") }
-            newExpiry = .at(Int(number.rounded(.up)))
+        let newExpiry: Result<NewExpiry, Refusal> =
+            value.root.string.map { Self.newExpiry($0, .expiry) } ?? Self.time(TimeReading(value.root, .expiry))
+        switch newExpiry {
+        case .success(let newExpiry): return newExpiry
+        case .failure(let refusal):
+            throw .failed("expire: the program gives \(value.excerpt), \(refusal.reason)")
         }
-        guard let newExpiry else {
-            throw .failed(
-                "expire: the program gives \(value.excerpt), which is not a time; it must give seconds since 1970, a "
-                    + "date, a time from now such as \"30d\", or \"never\"")
-        }
-        if let reason = newExpiry.impossible { throw .failed("expire: the program gives \(value.excerpt), \(reason)") }
-        return newExpiry
     }
 
-    private static func newExpiry(_ text: String) -> NewExpiry? {
-        if text == removal { return .never }
-        if let date = try? ISODate(text) { return .at(date.secondsRoundedUp) }
+    /// Why a value is not a time. Follows the value.
+    private struct Refusal: Error {
+        let reason: String
+    }
+
+    private static func newExpiry(_ text: String, _ limits: TimeReading.Limits) -> Result<NewExpiry, Refusal> {
+        if text == removal { return .success(.never) }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int(digits), let unit = units[String(text.dropFirst(digits.count))],
-            (1...longest / unit).contains(number)
-        else { return nil }
-        return .after(number * unit)
+        if let number = Int(digits), let unit = units[String(text.dropFirst(digits.count))] {
+            guard (1...longest / unit).contains(number) else {
+                return .failure(
+                    Refusal(reason: "which is not between 1s and 100 years; write a time from now such as 30d"))
+            }
+            return .success(.after(number * unit))
+        }
+        return time(TimeReading(text: text, limits))
     }
-}
 
-extension ExpireAction.NewExpiry {
-    /// Why no document can expire at this time. Nil if one can.
-    fileprivate var impossible: String? {
-        guard case .at(let time) = self else { return nil }
-        if time > DocumentExpiry.last {
-            return "which is after 2106-02-07, the last time that Sync Gateway can store; seconds since 1970 are "
-                + "expected, so divide milliseconds by 1000"
+    private static func time(_ reading: TimeReading) -> Result<NewExpiry, Refusal> {
+        switch reading {
+        case .time(let time): .success(.at(time))
+        case .refused(let reason): .failure(Refusal(reason: reason))
         }
-        if time <= DocumentExpiry.longestRelative {
-            return "which is 1970 or before; for a time from now, write it as text with its unit: 30d, 12h"
-        }
-        return nil
     }
 }
 

@@ -25,7 +25,7 @@ enum ForgottenProgram {
 
     // MARK: - Programs
 
-    private static func isProgram(_ text: String) -> Bool {
+    static func isProgram(_ text: String) -> Bool {
         let text = text.trimmed
         let isVariable = variables.contains { name in
             text == name || [" ", ".", "|", "["].contains { text.hasPrefix(name + $0) }

@@ -1,4 +1,3 @@
-internal import Encodings
 internal import LosslessJSON
 
 /// One rule: when it fires, and what it does.
@@ -213,7 +212,7 @@ extension Rule {
                 "'at' needs an existing document, and a deleted one is gone; remove delete from "
                     + "'on'")
         }
-        if let date = (node.member("jq") ?? node).text.flatMap(bareDate) {
+        if let date = TimeReading.bareDate(node.member("jq") ?? node) {
             object.errors.report(
                 at: node.position,
                 "'at' is a jq program, in which \(date) is not a date; write the date as a string in the program: "
@@ -221,11 +220,6 @@ extension Rule {
             return nil
         }
         return program(node, "'at' has no type: it gives seconds since 1970 or a date; remove 'type'", reading)
-    }
-
-    /// The program if it is only a date such as `2026-12-31`, which jq reads as a subtraction.
-    private static func bareDate(_ program: String) -> String? {
-        program.contains("-") && (try? ISODate(program)) != nil ? program : nil
     }
 
     private static func steps(_ node: SourceNode, _ reading: RuleReading) -> [RuleStep]? {

@@ -160,6 +160,12 @@ enum SelectorOperators {
         if let replacement = replacements[name] {
             return errors.report(at: member.position, "'\(member.name)' is not an operator here; \(replacement)")
         }
+        if let match = member.name.prefixMatch(of: /(\$[A-Za-z]+)(?::| +:?) *(.+)/), known.contains(String(match.1)) {
+            return errors.report(
+                at: member.position,
+                "'\(DisplayText.plain(member.name))' is read as one name; write a colon and a space after the operator: "
+                    + "\(match.1): \(DisplayText.plain(String(match.2)))")
+        }
         let meant =
             synonyms[name] ?? known.first { $0.lowercased() == name } ?? NearestName.of(member.name, among: known)
         let guess = meant.map { ": did you mean '\($0)'?" } ?? "."

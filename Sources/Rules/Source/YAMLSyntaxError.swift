@@ -14,7 +14,7 @@ struct YAMLSyntaxError {
         let slip =
             lines.unclosedQuote(problem, from: start, to: mark) ?? lines.tab(problem, at: mark)
             ?? lines.unquotedProgram(before: mark)
-            ?? lines.missingSpace(from: start, to: mark)
+            ?? lines.missingSpace(from: start, to: mark) ?? lines.missingSpaceWithinBraces(at: mark)
         position = slip?.position ?? mark
         message = "not YAML: \(problem); \(slip?.remedy ?? Self.remedy(for: problem))"
     }
@@ -105,6 +105,21 @@ private struct YAMLLines {
         let before = (1..<max(1, mark.line)).last { self[$0].contains { $0 != " " && $0 != "\t" } }
         for number in [start?.line, mark.line, before].compactMap(\.self) where number <= mark.line {
             if let slip = missingSpace(inLine: number) { return slip }
+        }
+        return nil
+    }
+
+    /// `{ $in:[…] }` or `{ $in […] }`, on the line where the parser stopped.
+    func missingSpaceWithinBraces(at mark: SourcePosition) -> Slip? {
+        let line = String(self[mark.line])
+        let slip = /[{,][ \t]*([\w$.\-]+:(?=[\[{])|\$[A-Za-z]+:?[ \t]*(?=[\[{]))/
+        for match in line.matches(of: slip) where !match.1.hasSuffix(": ") {
+            let name = match.1.prefix { $0 != ":" && !$0.isWhitespace }
+            let column = line[..<match.1.startIndex].unicodeScalars.count + 1
+            return (
+                SourcePosition(line: mark.line, column: column),
+                "write a colon and a space after the name: \(name): \(line[match.1.endIndex...].prefix(1))…"
+            )
         }
         return nil
     }

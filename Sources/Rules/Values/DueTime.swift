@@ -1,4 +1,3 @@
-internal import Encodings
 internal import JQ
 internal import LosslessJSON
 
@@ -9,9 +8,6 @@ enum DueTime {
     /// In seconds since 1970; fractions are rounded up.
     case at(Int)
     case failed(String, isTemporary: Bool)
-
-    /// The end of the year 9999.
-    private static let last = 253_402_300_799
 
     /// A number of seconds since 1970, or an ISO 8601 date. No output, null and false mean no time.
     init(_ outcome: JQOutcome) {
@@ -29,28 +25,10 @@ enum DueTime {
     }
 
     private static func read(_ output: JSONText) -> DueTime {
-        func failed(_ message: String) -> DueTime {
-            .failed("at: the program gives \(output.excerpt), \(message)", isTemporary: false)
-        }
-        switch output.root.kind {
-        case .null, .false: return .never
-        case .number:
-            guard let number = Double(String(decoding: output.bytes, as: UTF8.self)), number <= Double(last) else {
-                return failed("which is after the year 9999; it must be seconds, so divide milliseconds by 1000")
-            }
-            guard number >= 0 else { return failed("which is before 1970; a time can't be negative") }
-            return .at(Int(number.rounded(.up)))
-        case .string:
-            let date: ISODate
-            do throws(ISODateError) { date = try ISODate(output.root.string ?? "") } catch {
-                let remedy = if case .malformed = error { ", or seconds since 1970" } else { "" }
-                return failed("which \(error.explanation)\(remedy)")
-            }
-            guard (0...last).contains(date.secondsRoundedUp) else {
-                return failed("which is not between 1970 and the year 9999")
-            }
-            return .at(date.secondsRoundedUp)
-        default: return failed("which is not a time; it must be seconds since 1970, or a date as text")
+        guard ![.null, .false].contains(output.root.kind) else { return .never }
+        return switch TimeReading(output.root, .timer) {
+        case .time(let time): .at(time)
+        case .refused(let reason): .failed("at: the program gives \(output.excerpt), \(reason)", isTemporary: false)
         }
     }
 }
