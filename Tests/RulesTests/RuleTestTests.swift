@@ -63,6 +63,21 @@ import Testing
         #expect(mismatches.first?.actual == actual)
     }
 
+    /// Members that are not compared do not look like differences.
+    @Test func differenceOfEffectsHasOnlyTheNamedMembers() async throws {
+        let test = "given: {type: list}, expect: {effects: [{action: put, id: other, document: {n: 1}}]}"
+        let mismatch = try #require(try await results("  - {name: t, \(test)}\n").first?.mismatches.first)
+        #expect(mismatch.isPartial)
+        #expect(mismatch.expected.filter { !mismatch.actual.contains($0) } == [#"    "id": "other","#])
+        #expect(mismatch.actual.filter { !mismatch.expected.contains($0) } == [#"    "id": "s","#])
+    }
+
+    @Test func differenceOfEffectsHasAdditionalEffectsWhole() async throws {
+        let test = "given: {type: list, _attachments: {image: {}}}, expect: {effects: [{id: s}]}"
+        let mismatch = try #require(try await results("  - {name: t, \(test)}\n").first?.mismatches.first)
+        #expect(mismatch.actual.contains { $0.contains("detach") } && !mismatch.actual.contains { $0.contains("put") })
+    }
+
     @Test(arguments: [
         "given: {type: task}, expect: {document: {type: task}}", "given: {type: task}, expect: {patch: []}",
         "given: {type: list}, expect: {effects: []}", "given: {type: list}, expect: {effects: [{id: other}]}",

@@ -6,8 +6,10 @@ package struct RuleTestResult: Sendable {
         package let what: String
         /// Lines that are missing.
         package let expected: [String]
-        /// Lines that appear instead.
+        /// Lines that appear instead. If ``isPartial``, without the members that the test does not name.
         package let actual: [String]
+        /// Whether only the members are compared that the test names.
+        package var isPartial = false
     }
 
     /// The path of the rule file, as given.

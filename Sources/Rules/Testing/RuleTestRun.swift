@@ -103,7 +103,8 @@ extension RuleExpectation {
         return areAsExpected
             ? nil
             : Mismatch(
-                what: "effects", expected: effects.root.indentedLines(), actual: actual.root.indentedLines())
+                what: "effects", expected: effects.root.indentedLines(),
+                actual: actual.limited(to: effects.root).root.indentedLines(), isPartial: true)
     }
 
     private func attachmentsMismatch(_ report: DecisionReport) -> Mismatch? {
@@ -184,7 +185,38 @@ extension JSONText {
     }
 }
 
+extension JSONText {
+    /// The list without the members that the element at the same place of another list does not name, at any depth.
+    /// Elements without such an element stay whole.
+    fileprivate func limited(to list: JSONValue) -> JSONText {
+        let expected = Array(list.elements)
+        var writer = JSONWriter()
+        writer.array { writer in
+            for (index, element) in root.elements.enumerated() {
+                guard index < expected.count else {
+                    writer.raw(element.bytes)
+                    continue
+                }
+                element.write(limitedTo: expected[index], to: &writer)
+            }
+        }
+        return (try? JSONText(writer.bytes)) ?? self
+    }
+}
+
 extension JSONValue {
+    /// Writes the members that the other value names.
+    fileprivate func write(limitedTo expected: JSONValue, to writer: inout JSONWriter) {
+        guard kind == .object, expected.kind == .object else { return writer.raw(bytes) }
+        writer.object { writer in
+            for member in expected.members {
+                guard let name = member.name.string, let value = self[name] else { continue }
+                writer.name(name)
+                value.write(limitedTo: member.value, to: &writer)
+            }
+        }
+    }
+
     /// Whether the other value contains each member of this object with the same value, at any depth. Recurses as deep
     /// as a rule file may be nested.
     fileprivate func isPart(of other: JSONValue) -> Bool {

@@ -49,7 +49,8 @@ struct RulesTestCommand: AsyncParsableCommand {
         guard !result.hasPassed else { return [style.green("ok    ") + VisibleLine(result.name)] }
         var lines = [style.red("FAIL  ") + VisibleLine("\(result.path):\(result.position.line): \(result.name)")]
         for mismatch in result.mismatches {
-            lines.append(VisibleLine("      \(mismatch.what):"))
+            let note = mismatch.isPartial ? " (without the members that the test does not name)" : ""
+            lines.append(VisibleLine("      \(mismatch.what)\(note):"))
             lines += LineDiff(mismatch.expected, mismatch.actual).lines(style).map { "        " + $0 }
         }
         return lines
