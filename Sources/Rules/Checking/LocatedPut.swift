@@ -16,14 +16,24 @@ struct LocatedPut {
         }
     }
 
-    private init?(_ put: SourceNode, at position: SourcePosition) {
-        guard let existing = put.member("if_exists")?.text, existing != PutEffect.Existing.keep.rawValue,
+    /// The `put`s of a rule that create a document with a longer id each time. Whether one exists does not matter.
+    static func creating(of rule: Rule) -> [LocatedPut] {
+        rule.locatedSteps.filter { $0.step.action is PutAction && $0.step.elements == nil }.compactMap {
+            let program = $0.argument.member("id")?.member("jq")?.text
+            guard let program, GrowingID.isCertain(program) else { return nil }
+            return LocatedPut($0.argument, at: $0.element.position, createsDocument: true)
+        }
+    }
+
+    private init?(_ put: SourceNode, at position: SourcePosition, createsDocument: Bool = false) {
+        let existing = put.member("if_exists")?.text ?? PutEffect.Existing.keep.rawValue
+        guard createsDocument || existing != PutEffect.Existing.keep.rawValue,
             put.member("keyspace") == nil, let document = put.member("document"), !document.isComputed
         else { return nil }
         self.position = position
         self.document = document
         id = put.member("id")
-        replaces = existing == PutEffect.Existing.replace.rawValue
+        replaces = createsDocument || existing == PutEffect.Existing.replace.rawValue
         if let id, id.text != nil { prediction.touched.append((["_id"], .set(id.jsonText))) }
         if case .object(let members) = document.content {
             for member in members { prediction.addValue(member.value, [member.name], isMerge: !replaces) }
