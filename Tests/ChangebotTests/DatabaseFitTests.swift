@@ -71,6 +71,34 @@ import Testing
         #expect(lines(result.errors, with: "documents don't expire on CouchDB") == Self.expiring, "\(result.errors)")
     }
 
+    /// A mapping has no `at`, and no run.
+    @Test func expiryInAMappingHasItsOwnRemedy() async throws {
+        let (server, _) = try PlayedCouch().start()
+        try await Program.withDirectory { folder in
+            let file = folder + "/m.yaml"
+            let mapping = "version: 1\nkind: mapping\nrules:\n  - {name: a, when: {}, then: [expire: 30d]}\n"
+            try Data(mapping.utf8).write(to: URL(fileURLWithPath: file))
+            let result = try await Program.run(["rules", "check", file, "--gateway", server.url("/todo")])
+            #expect(result.errors.contains("so an import rejects the documents of this rule"), "\(result.errors)")
+            #expect(!result.errors.contains("'at:'"), "\(result.errors)")
+        }
+    }
+
+    @Test func importOfAMappingWithExpiryNamesItsRule() async throws {
+        let (server, _) = try PlayedCouch().start()
+        try await Program.withDirectory { folder in
+            let mapping = "version: 1\nkind: mapping\nrules:\n  - {name: soon, when: {}, then: [expire: 30d]}\n"
+            try Data(mapping.utf8).write(to: URL(fileURLWithPath: folder + "/m.yaml"))
+            try Data(#"{"_id":"a"}"#.utf8).write(to: URL(fileURLWithPath: folder + "/d.ndjson"))
+            let result = try await Program.run(
+                ["import", folder + "/d.ndjson", "--map", folder + "/m.yaml", "--gateway", server.url("/todo")])
+            #expect(result.code == 1)
+            #expect(
+                result.errors.contains("remove the action 'expire' of the mapping's rule 'soon', or write the date"),
+                "\(result.errors)")
+        }
+    }
+
     @Test func doctorReportsTheSame() async throws {
         let (server, _) = try PlayedCouch(isPartitioned: true).start()
         try await Program.withDirectory { folder in

@@ -17,6 +17,8 @@ package struct LocatedWrite: Sendable {
     /// The name of the rule.
     package let rule: String
     package let kind: Kind
+    /// Whether the rule belongs to a mapping.
+    package let isOfMapping: Bool
     /// The warnings that the rule accepts.
     let allowed: Set<RuleWarning.Code>
 
@@ -40,7 +42,7 @@ extension RuleFileSet {
             rule.locatedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }.map { position, kind in
                 LocatedWrite(
                     path: rule.definition.path, position: position, rule: rule.name, kind: kind,
-                    allowed: rule.acceptedCodes)
+                    isOfMapping: rule.kind == .mapping, allowed: rule.acceptedCodes)
             }
         }
     }

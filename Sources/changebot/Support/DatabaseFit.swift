@@ -13,10 +13,14 @@ struct DatabaseFit {
         guard !gateway.dialect.expiresDocuments else { return [] }
         return writes.compactMap { write in
             guard case .expiry = write.kind else { return nil }
+            let server = gateway.dialect.name
             return write.warning(
                 .noExpiry,
-                "documents don't expire on \(gateway.dialect.name), so a run with this rule exits with 78; remove the "
-                    + "action, or write a date with merge and delete what is due with an 'at:' rule")
+                write.isOfMapping
+                    ? "documents don't expire on \(server), so an import rejects the documents of this rule; remove the "
+                        + "action, or write the date as a member with merge"
+                    : "documents don't expire on \(server), so a run with this rule exits with 78; remove the "
+                        + "action, or write a date with merge and delete what is due with an 'at:' rule")
         }
     }
 

@@ -103,8 +103,11 @@ struct DocumentAdmission: Sendable {
     let collection: String?
     let store: AttachmentStore?
     let streamingThreshold: Int
+    /// The rule of the mapping that sets an expiry; nil if none does.
+    private let expiringRule: String?
 
     init(_ settings: ImportSettings, gateway: Gateway) {
+        expiringRule = settings.mapping?.ruleSet.expiringRule
         mode = settings.mode
         schema = settings.schema
         dialect = gateway.dialect
@@ -204,10 +207,12 @@ struct DocumentAdmission: Sendable {
             guard let name = member.name.utf8, name.first == UInt8(ascii: "_") else { continue }
             guard !accepted.contains(name) else { continue }
             if String(decoding: name, as: UTF8.self) == DocumentExpiry.member {
+                let remedy =
+                    expiringRule.map {
+                        "remove the action 'expire' of the mapping's rule '\($0)', or write the date as a member with merge"
+                    } ?? "a mapping (--map) can remove it, or turn it into another member"
                 throw Refusal(
-                    reason:
-                        "documents on \(dialect.name) can't expire, so it does not accept '_exp'; a mapping (--map) can "
-                        + "remove it, or turn it into another member")
+                    reason: "documents on \(dialect.name) can't expire, so it does not accept '_exp'; \(remedy)")
             }
             throw Refusal(
                 reason: "\(dialect.name) does not accept the member '\(String(decoding: name, as: UTF8.self))': "
