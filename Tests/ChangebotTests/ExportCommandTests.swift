@@ -89,6 +89,26 @@ import Testing
         }
     }
 
+    /// The file is as it was exported; the blob was incomplete at the gateway.
+    @Test func verifyNamesAnIncompleteBlob() async throws {
+        try await withGateway { bed, url in
+            let document = bed.folder + "/d.ndjson"
+            let blob = #"{"@type":"blob","digest":"sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=","length":6}"#
+            try Data(#"{"_id":"half","image":\#(blob)}"#.utf8).write(to: URL(fileURLWithPath: document))
+            #expect(try await Program.run(["import", document, "--gateway", url], environment: login).code == 0)
+            let file = bed.folder + "/o.ndjson"
+            let export = ["export", "--gateway", url, "--output", file, "--attachments", bed.folder + "/files"]
+            #expect(try await Program.run(export, environment: login).code == 0)
+            let result = try await Program.run(["verify", file])
+            #expect(result.code == 65)
+            #expect(
+                result.errors.contains(
+                    "o.ndjson has incomplete blobs, as they were at the gateway: document 'half', /image: "
+                        + "the blob has no attachment 'blob_/image'"), "\(result.errors)")
+            #expect(!result.errors.contains("differs from its manifest"))
+        }
+    }
+
     @Test func tableCannotBeComparedWithAGateway() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"

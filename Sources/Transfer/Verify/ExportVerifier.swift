@@ -108,9 +108,10 @@ package struct ExportVerifier: Sendable {
         guard let id = document.root["_id"]?.string, document.root["_deleted"]?.bool != true else { return }
         let problems = try DocumentBlobs(document.root).problems { try sha1(of: $0, in: document, &digests) }
         for problem in problems {
-            try report(
-                VerificationFinding(
-                    .attachment, id: id, line: line, path: problem.pointer.description, message: problem.reason))
+            var finding = VerificationFinding(
+                .attachment, id: id, line: line, path: problem.pointer.description, message: problem.reason)
+            finding.isOfBlob = true
+            try report(finding)
         }
     }
 

@@ -28,6 +28,8 @@ package struct VerificationFinding: Sendable, Equatable {
     package var path: String?
     /// What was found and what was expected; nil if the kind says enough.
     package var message: String?
+    /// Whether it is about a blob of Couchbase Lite. The output does not have this.
+    package var isOfBlob = false
 
     /// Members that are nil are left out of the output.
     package init(

@@ -79,14 +79,18 @@ struct VerifyCommand: AsyncParsableCommand {
                 "not all findings are printed; see --limit",
                 metadata: [LogKey.more: .stringConvertible(findings.unprinted)])
         }
-        try conclude(verification.result, findings.count, of: export, logger)
+        try conclude(verification.result, findings, of: export, logger)
     }
 
     private func conclude(
-        _ result: Verification.Result, _ count: Int, of export: ExportFile, _ logger: Logger
+        _ result: Verification.Result, _ findings: PrintedFindings, of export: ExportFile, _ logger: Logger
     ) throws(CommandError) {
+        let count = findings.count
         result.parts?.logGaps(in: export, to: logger)
         let damages = result.parts == nil ? count : result.damages
+        if damages > 0, let blob = findings.firstBlob, findings.blobCount == damages {
+            throw CommandError(.invalidData, Self.incompleteBlobs(blob, damages, in: file))
+        }
         if damages > 0 {
             throw CommandError(.invalidData, "\(file) differs from its manifest: \(Self.findings(damages))")
         }
@@ -111,6 +115,14 @@ struct VerifyCommand: AsyncParsableCommand {
             guard isCompared, isTable, error.code == .missing else { throw error }
             throw CommandError(.usage, "\(file): \(GatewayComparison.tableRemedy)")
         }
+    }
+
+    /// The message for a file that is as it was exported, but has blobs without their bytes.
+    private static func incompleteBlobs(_ first: VerificationFinding, _ count: Int, in file: String) -> String {
+        let further = count > 1 ? ", and \((count - 1).counted("further finding")) like it" : ""
+        return "\(file) has incomplete blobs, as they were at the gateway: document '\(first.id ?? "")', "
+            + "\(first.path ?? ""): \(first.message ?? "")\(further); add the attachment there, in the app or with "
+            + "attach: { blob: … }, or remove the member, then export again"
     }
 
     private static func findings(_ count: Int) -> String { count.counted("finding") }

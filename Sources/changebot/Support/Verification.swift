@@ -43,19 +43,29 @@ final class Verification: Service {
 /// Prints findings up to a limit, and counts all of them.
 final class PrintedFindings: Sendable {
     private let limit: Int
-    private let locked = Locked(0)
+    private let locked = Locked<(all: Int, blobs: Int, firstBlob: VerificationFinding?)>((0, 0, nil))
 
     init(limit: Int) { self.limit = limit }
 
-    var count: Int { locked.withLock { $0 } }
+    var count: Int { locked.withLock(\.all) }
+
+    /// How many are about blobs of Couchbase Lite.
+    var blobCount: Int { locked.withLock(\.blobs) }
+
+    /// The first one about a blob; nil if there is none.
+    var firstBlob: VerificationFinding? { locked.withLock(\.firstBlob) }
 
     /// How many were not printed.
     var unprinted: Int { max(0, count - limit) }
 
     func print(_ finding: VerificationFinding) throws {
-        let number = locked.withLock { count in
-            count += 1
-            return count
+        let number = locked.withLock { found in
+            found.all += 1
+            if finding.isOfBlob {
+                found.blobs += 1
+                found.firstBlob = found.firstBlob ?? finding
+            }
+            return found.all
         }
         if number <= limit { try Console.write(finding.json) }
     }
