@@ -24,6 +24,21 @@ import Testing
         #expect(try set.decide(decision.document.string).fired == [0])
     }
 
+    /// A refused write is blamed on a rule that changed the document, not on the last one that fired.
+    @Test func lastChangeIsByARuleThatChangedTheDocument() throws {
+        let merge = "name: merge, when: {x: 1, y: {$exists: false}}, then: [merge: {y: 1}]"
+        let other = "name: put, when: {x: 1}, then: [{put: {id: b, document: {}}}]"
+        let set = try ruleSet(lines: merge, other)
+        let decision = try set.decide(#"{"_id":"a","x":1}"#)
+        #expect(decision.fired == [0, 1])
+        func lastChange(_ set: RuleSet) throws -> String? {
+            DecisionReport(try JSONText("{}"), try set.decide(#"{"_id":"a","x":1}"#), names: set.names).lastChange
+        }
+        #expect(try lastChange(set) == "merge")
+        #expect(try lastChange(ruleSet(lines: other)) == nil)
+        #expect(try lastChange(ruleSet(lines: "name: d, when: {x: 1}, then: [delete: {}]", other)) == "d")
+    }
+
     @Test func rulesSeeChangesOfEarlierRules() throws {
         let set = try ruleSet(
             lines: "name: third, when: {b: 1}, then: [merge: {c: 1}]",

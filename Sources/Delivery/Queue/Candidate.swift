@@ -85,7 +85,7 @@ package struct Candidate: Sendable {
 
     // MARK: - Dead letters
 
-    /// - Parameter rule: The rule that failed; nil: the last one that fired.
+    /// - Parameter rule: The rule that failed; nil: ``History/lastRule``.
     func deadLetter(rule: String? = nil, reason why: String) -> DeadLetter {
         var deadLetter = DeadLetter(
             sequence: reason.sequence, id: id, revision: content.revision, rule: rule ?? history.lastRule, reason: why,

@@ -25,7 +25,8 @@ package struct History: Sendable {
     var countedSkips = 0
     /// The rule that could not resolve its conflict and was skipped. The other rules see the winning revision.
     var unresolved: SkippedRule?
-    /// The last rule that fired in a decision. A dead letter names it if no other rule is known to have failed.
+    /// The last rule that fired in a decision or, once the document is written, that changed it. A dead letter names it
+    /// if no other rule is known to have failed.
     var lastRule: String?
 
     /// Whether it has just had another ten consecutive conflicts.

@@ -257,6 +257,7 @@ extension Course {
         let before = keepsContent ? try? JSONText(candidate.content.document).withoutVersion() : nil
         let document = BulkDocument(id: candidate.id, segments: plan.decision.bodySegments())
         result.isDeletion = plan.decision.isDeletion
+        candidate.history.lastRule = plan.report.lastChange ?? candidate.history.lastRule
         candidate.content.free()
         self.plan = nil
         return OwnWriteRequest(document: document, before: before)

@@ -32,8 +32,9 @@ struct ResolveStage: EffectStage {
         case .nothing, .changed: return .notResolved(nil)
         case .left(let reason):
             let reason = "left in conflict: \(reason)"
-            guard let rule = plan.decision.resolution?.rule, context.rules.set.skipsErrors(of: rule) else {
-                return .impossible(rule: nil, reason: reason)
+            let rule = plan.decision.resolution?.rule
+            guard let rule, context.rules.set.skipsErrors(of: rule) else {
+                return .impossible(rule: rule.map { context.rules.set.names[$0] }, reason: reason)
             }
             return .notResolved(SkippedRule(rule: context.rules.set.names[rule], reason: reason))
         }

@@ -42,7 +42,12 @@ package struct Decision: Sendable {
     /// The rules that failed and were skipped, each once, in the order of failure.
     package internal(set) var skipped: [Skip] = []
 
-    enum Result { case unchanged, changed, deleted }
+    enum Result {
+        case unchanged
+        /// `last`: the last rule, by index, that changed or deleted it. Nil if a mapping drops what no rule matches.
+        case changed(last: Int?)
+        case deleted(last: Int?)
+    }
 
     enum Status {
         case made
@@ -99,10 +104,10 @@ package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertibl
 
 extension Decision {
     /// Whether the document must be written.
-    package var isChanged: Bool { result != .unchanged }
+    package var isChanged: Bool { if case .unchanged = result { false } else { true } }
 
     /// Whether the document becomes a tombstone. In a mapping, whether the document is dropped.
-    package var isDeletion: Bool { result == .deleted }
+    package var isDeletion: Bool { if case .deleted = result { true } else { false } }
 
     /// Why the decision failed. Nil if the decision is valid. If set, nothing of this decision may be written.
     package var error: DecisionError? { if case .failed(let error) = status { error } else { nil } }

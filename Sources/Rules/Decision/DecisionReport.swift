@@ -12,6 +12,14 @@ package final class DecisionReport: Sendable {
     private let totals: [Int: [String]]
     /// The names of the rules that fired.
     package var fired: [String] { decision.fired.map { names[$0] } }
+    /// The name of the rule that determined the document to write last: by its action or by the answer of its webhook.
+    /// Nil if none did.
+    package var lastChange: String? {
+        switch decision.result {
+        case .unchanged: nil
+        case .changed(let last), .deleted(let last): last.map { names[$0] }
+        }
+    }
     private let names: [String]
     /// For each effect on related documents, the result of a dry run's search. Empty if nothing was searched.
     private let findings: [RelatedSearchResult]

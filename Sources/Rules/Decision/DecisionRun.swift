@@ -249,7 +249,7 @@ struct DecisionRun {
             decision.firedTimes[attempt.index] = due
             pass.times[attempt.index] = RuleTime(rule: attempt.rule.name, due: due, hasFired: true)
         }
-        guard isChanged else { return }
+        guard isChanged || result.isDeleted else { return }
         pass.changing.append(attempt.index)
         findCandidates()
     }
@@ -270,7 +270,8 @@ struct DecisionRun {
         // The last pass evaluated the final document.
         decision.times = draft.isDeleted ? [] : pass.times.sorted { $0.key < $1.key }.map(\.value)
         let isChanged = draft.document !== input.document && draft.document.bytes != input.document.bytes
-        decision.result = draft.isDeleted ? .deleted : isChanged ? .changed : .unchanged
+        let last = pass.changing.last ?? pass.earlier.joined().last
+        decision.result = draft.isDeleted ? .deleted(last: last) : isChanged ? .changed(last: last) : .unchanged
         if decision.isMapping {
             if decision.fired.isEmpty { try decision.finishUnmatched(ruleSet.otherwise) }
             decision.dropLostAttachments()

@@ -66,7 +66,7 @@ extension RuleSet {
             throw DecisionError(rule: name, reason: RuleAttempt.lengthReason("webhook: response"))
         }
         decision.document = draft.document
-        decision.result = .changed
+        decision.result = .changed(last: origin.rule)
         if !decision.answered.contains(origin.rule) { decision.answered.append(origin.rule) }
     }
 }

@@ -24,7 +24,7 @@ extension Decision {
     mutating func finishUnmatched(_ otherwise: UnmatchedDocuments) throws(DecisionError) {
         switch otherwise {
         case .pass: break
-        case .drop: result = .deleted
+        case .drop: result = .deleted(last: nil)
         case .reject:
             throw DecisionError(rule: nil, reason: "no rule of the mapping matches it (otherwise: reject)")
         }
