@@ -119,6 +119,34 @@ import Testing
         }
     }
 
+    /// Each pass would emit the same lines again.
+    @Test func limitWithRulesThatWriteNothingIsWarnedOf() async throws {
+        try await Program.withDirectory { folder in
+            let rules = """
+                version: 1
+                rules:
+                  - name: lines
+                    when: { type: task }
+                    then: [{ emit: { file: lines.ndjson, line: { jq: ._id } } }]
+
+                """
+            try Data(rules.utf8).write(to: URL(fileURLWithPath: folder + "/e.yaml"))
+            let documents = (0..<3).map { #"{"_id":"t\#($0)","type":"task"}"# }.joined(separator: "\n")
+            try Data(documents.utf8).write(to: URL(fileURLWithPath: folder + "/d.ndjson"))
+            let gateway = "embedded:\(folder)/d.sqlite"
+            let loaded = try await Program.run(["import", folder + "/d.ndjson", "--gateway", gateway])
+            #expect(loaded.code == 0, "\(loaded.errors)")
+            let result = try await Program.run(
+                ["fix", "--gateway", gateway, "--rules", folder + "/e.yaml", "--limit", "2", "--state", folder + "/s"])
+            #expect(result.code == 0)
+            #expect(
+                result.errors.contains("no rule changes a document, so the next pass with --limit begins with the same")
+            )
+            let lines = try String(contentsOfFile: folder + "/lines.ndjson", encoding: .utf8)
+            #expect(lines.split(separator: "\n").count == 2)
+        }
+    }
+
     /// The log said `done`.
     @Test func passStoppedByASignalIsIncomplete() async throws {
         try await Program.withDirectory { folder in

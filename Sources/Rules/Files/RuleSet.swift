@@ -119,6 +119,15 @@ package final class RuleSet: Sendable {
         rules.contains { rule in rule.then.contains { type(of: $0.action).writesOthers } }
     }
 
+    /// Whether no rule writes a document: all effects are outside the database.
+    package var writesNothing: Bool {
+        rules.allSatisfy { rule in
+            rule.then.allSatisfy { step in
+                type(of: step.action).isOutside && (step.action as? WebhookAction)?.response == nil
+            }
+        }
+    }
+
     /// The name of the first rule that sets or removes the expiry of a document, including related ones. The expiry
     /// must then be read with each document. Nil if no rule does.
     package var expiringRule: String? {

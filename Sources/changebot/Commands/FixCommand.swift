@@ -56,6 +56,10 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
             try DocumentFilter(text, name: "--selector")
         }
         let ruleSet = try plan.rules.ruleSet(only: environment.values(rule, "rule"), filter: filter)
+        if plan.settings.changeLimit != nil, ruleSet.writesNothing {
+            plan.connection.logger.warning(
+                "no rule changes a document, so the next pass with --limit begins with the same documents")
+        }
         var job = plan.job(ruleSet)
         job.progress = try progress(environment, plan.settings)
         try await job.run { [name = plan.name] parts in
