@@ -8,6 +8,7 @@ package struct Record: Sendable {
     /// The numbers of retried dead letters. A number that a new dead letter takes over stays.
     var retried: [Int] = []
     package var times = TimeChanges()
+    package var seen = SeenChanges()
     /// Revisions that rules wrote, and the rules that led to them.
     var caused: [Ledger.CausedRevision] = []
     var ownWrites: [OwnWrite] = []
@@ -18,17 +19,18 @@ package struct Record: Sendable {
 
     package init(
         resolved: [Ledger.ResolvedDocument] = [], deadLetters: [DeadLetter] = [], retried: [Int] = [],
-        times: TimeChanges = TimeChanges(), caused: [Ledger.CausedRevision] = [], ownWrites: [OwnWrite] = [],
+        times: TimeChanges = TimeChanges(), seen: SeenChanges = SeenChanges(), caused: [Ledger.CausedRevision] = [],
+        ownWrites: [OwnWrite] = [],
         survivors: [DocumentID] = [], counts: CountChanges? = nil
     ) {
         (
-            self.resolved, self.deadLetters, self.retried, self.times, self.caused, self.ownWrites, self.survivors,
-            self.counts
-        ) = (resolved, deadLetters, retried, times, caused, ownWrites, survivors, counts)
+            self.resolved, self.deadLetters, self.retried, self.times, self.seen, self.caused, self.ownWrites,
+            self.survivors, self.counts
+        ) = (resolved, deadLetters, retried, times, seen, caused, ownWrites, survivors, counts)
     }
 
     fileprivate var isEmpty: Bool {
-        resolved.isEmpty && deadLetters.isEmpty && retried.isEmpty && times.isEmpty && caused.isEmpty
+        resolved.isEmpty && deadLetters.isEmpty && retried.isEmpty && times.isEmpty && seen.isEmpty && caused.isEmpty
             && ownWrites.isEmpty && survivors.isEmpty && counts?.isEmpty != false
     }
 }
@@ -57,6 +59,7 @@ extension Ledger {
             stored.deadLetterNumbers = try deadLetters.insert(record.deadLetters, ruleSetHash: self.ruleSetHash)
             try deadLetters.drop(record.retried.filter { !stored.deadLetterNumbers.contains($0) })
             try record.times.record(in: database)
+            try record.seen.record(in: database)
             try Self.record(record.caused, in: database)
             try self.record(record.ownWrites, in: database)
             try Self.forgetInterruptions(of: record.survivors, in: database)

@@ -56,9 +56,11 @@ extension Bot {
         if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }
         let timers = try await timers(ledger, catchingUp: catchesUp.isEmpty ? [] : changed?.names ?? [])
         if settings.delivery.isDryRun { try logPasses(ledger) }
+        let lastSeen = try await lastSeen(ledger)
         let counts = settings.delivery.isDryRun ? nil : try await Counts.open(ruleSet, in: ledger)
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, mode: mode, timers: timers,
+            lastSeen: lastSeen,
             counters: await report.deliveredSoFar(), counts: counts, settings: deliverySettings(ledger), logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
@@ -159,6 +161,17 @@ extension Bot {
         }
         if !changed.isEmpty { try await ledger.dropTimers(ofRules: changed) }
         return try await DocumentTimers(ledger, rules: rules)
+    }
+
+    /// What rules with `changed`, `enter` or `leave` saw last; nil if there are no such rules.
+    private func lastSeen(_ ledger: Ledger) async throws -> LastSeenDocuments? {
+        let (documents, edited) = try await LastSeenDocuments.open(ruleSet, in: ledger)
+        if !edited.isEmpty {
+            logger.notice(
+                "rules start anew because their conditions were edited: what they saw of documents is forgotten",
+                metadata: [LogKey.rules: "\(edited.joined(separator: ", "))"])
+        }
+        return documents
     }
 
     /// Logs in a dry run when passes would run.

@@ -80,6 +80,7 @@ package struct DeadLetterRetry: Service {
             let timers = try await DocumentTimers(ledger, rules: nil)
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: .retry, timers: timers,
+                lastSeen: try await LastSeenDocuments.open(ruleSet, in: ledger, isOfRun: false).documents,
                 counts: .askingForRecounts(ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run(

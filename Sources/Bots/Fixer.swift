@@ -20,21 +20,23 @@ package struct Fixer: Service {
     private let mode: Mode
     private let settings: Delivery.Settings
     private let timers: DocumentTimers?
+    private let lastSeen: LastSeenDocuments?
     private let report: RunReport
     private let logger: Logger
     private let keeper: StateKeeper
     private let engine: Engine?
-    /// The rules with `aggregate`, which a pass can't apply.
-    private let leftOut: [String]
-    private let conflictRules: [String]
+    private let leftOut: LeftOutRules
 
     /// - Parameters:
     ///   - name: The name of the state, and of the mark in the database.
-    ///   - mode: ``Mode/pass``, or a ``Mode/scheduledPass(began:time:)``.
+    ///   - mode: ``Mode/pass``, a ``Mode/scheduledPass(began:time:)``, or ``Mode/learn``.
+    ///   - lastSeen: Where a pass inside a run records what rules see, for ``Mode/learn``. Nil: in this state, which must be
+    ///     that of the run.
     ///   - timers: Where timers of rules with `at:` are recorded; nil: rules whose time is still to come do nothing.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
-        mode: Mode = .pass, settings: Delivery.Settings, timers: DocumentTimers? = nil, report: RunReport,
+        mode: Mode = .pass, settings: Delivery.Settings, timers: DocumentTimers? = nil,
+        lastSeen: LastSeenDocuments? = nil, report: RunReport,
         logger: Logger
     ) {
         let state = state.limited(by: CallLimit())
@@ -42,30 +44,22 @@ package struct Fixer: Service {
         keeper = StateKeeper(
             place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
         self.gateway = gateway
-        self.ruleSet = ruleSet.withoutAggregates()
-        leftOut = ruleSet.aggregates.map(\.name)
-        conflictRules = ruleSet.conflictRules
+        self.ruleSet =
+            mode.onlyLearns ? ruleSet.onlyComparing() : ruleSet.withoutAggregates().withoutComparing()
+        leftOut = LeftOutRules(ruleSet)
         self.report = report
         self.logger = logger
         self.settings = settings
         self.mode = mode
         self.timers = timers
+        self.lastSeen = lastSeen
     }
 
     /// Returns at the end of the pass, or after a graceful shutdown.
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
-        if !conflictRules.isEmpty {
-            logger.notice(
-                "rules with 'resolve' follow the feed, so only 'changebot run' applies them; for all documents, run 'changebot resolve'",
-                metadata: [LogKey.rules: "\(conflictRules.joined(separator: ", "))"])
-        }
-        if !leftOut.isEmpty {
-            logger.notice(
-                "rules with 'aggregate' need every change, so only 'changebot run' applies them: it counts all documents by itself",
-                metadata: [LogKey.rules: "\(leftOut.joined(separator: ", "))"])
-        }
+        if !mode.onlyLearns { leftOut.log(to: logger) }
         try await withTaskCancellationHandler {
             guard let engine else { return try await apply() }
             try await engine.renewingLease { try await apply() }
@@ -87,8 +81,8 @@ package struct Fixer: Service {
             settings.pauses = .endedByGracefulShutdown
             if let lease = ledger.lease { settings.retries.requireTenure = { try lease.requireTenure() } }
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: mode, timers: timers, settings: settings,
-                logger: logger)
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: mode, timers: timers,
+                lastSeen: try await lastSeen(ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run(from: ListSource(gateway: gateway, info: info))
             if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
@@ -98,9 +92,19 @@ package struct Fixer: Service {
         }
     }
 
+    private func lastSeen(_ ledger: Ledger) async throws -> LastSeenDocuments? {
+        guard mode.onlyLearns else { return nil }
+        if let lastSeen { return lastSeen }
+        return try await LastSeenDocuments.open(ruleSet, in: ledger, isOfRun: false).documents
+    }
+
     /// Opens the state of this database. If the database was reset, clears what the state remembers of it.
     private func openState() async throws -> StateKeeper.Watched {
         let watched = try await keeper.open { reset, state in
+            // The state is that of the run, which must notice the reset itself.
+            if mode.onlyLearns, lastSeen == nil {
+                throw RunError(.databaseReset, "\(reset.reason); start 'changebot run' first, which starts over")
+            }
             logger.notice(
                 "forgetting the earlier passes over the database", metadata: [LogKey.reason: "\(reset.reason)"])
             return try await keeper.renew(reset, state) {
@@ -110,5 +114,38 @@ package struct Fixer: Service {
         // Rewrites the mark: otherwise Sync Gateway drops it after 90 days.
         try? await watched.watch.copyCheckpoint()
         return watched
+    }
+}
+
+/// The rules that a pass over all documents does not apply.
+private struct LeftOutRules {
+    let counting: [String]
+    let resolving: [String]
+    let comparing: [String]
+
+    init(_ ruleSet: RuleSet) {
+        counting = ruleSet.aggregates.map(\.name)
+        resolving = ruleSet.conflictRules
+        comparing = ruleSet.comparing.map(\.name)
+    }
+
+    func log(to logger: Logger) {
+        log(
+            resolving,
+            "rules with 'resolve' follow the feed, so only 'changebot run' applies them; for all documents, run 'changebot resolve'",
+            to: logger)
+        log(
+            counting,
+            "rules with 'aggregate' need every change, so only 'changebot run' applies them: it counts all documents by itself",
+            to: logger)
+        log(
+            comparing,
+            "rules with 'changed', enter or leave compare changes, so only 'changebot run' applies them; 'changebot fix --learn' shows them all documents",
+            to: logger)
+    }
+
+    private func log(_ rules: [String], _ message: Logger.Message, to logger: Logger) {
+        guard !rules.isEmpty else { return }
+        logger.notice(message, metadata: [LogKey.rules: "\(rules.joined(separator: ", "))"])
     }
 }

@@ -20,6 +20,8 @@ package struct Delivery: Sendable {
     package var allowance: ChangeAllowance { context.allowance }
     /// Nil: rules with `at:` store no timers.
     package var timers: DocumentTimers? { context.state.timers }
+    /// Nil: no rule has `changed`, `enter` or `leave`.
+    package var lastSeen: LastSeenDocuments? { context.state.lastSeen }
     package var ledger: Ledger { context.state.ledger }
     var mode: Mode { context.mode }
     package var settings: Settings { context.settings }
@@ -29,13 +31,15 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - timers: The timers of the bot that the documents belong to; nil: none.
+    ///   - lastSeen: What the rules saw last of the documents; nil: nothing is known, and nothing recorded.
     ///   - counters: The run's counters so far, if it restarts after a reset of the database.
     ///   - counts: Nil: no rule counts, or this run does not keep counts.
     /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a rule can't be
     ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
-        mode: Mode, timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), counts: Counts? = nil,
+        mode: Mode, timers: DocumentTimers? = nil, lastSeen: LastSeenDocuments? = nil,
+        counters: RunCounters = RunCounters(), counts: Counts? = nil,
         settings: Settings, logger: Logger
     ) async throws {
         try Self.prepareExpiry(of: ruleSet, gateway)
@@ -51,7 +55,7 @@ package struct Delivery: Sendable {
             flow: CandidateFlow(
                 queue: CandidateQueue(),
                 budget: MemoryBudget(settings.capacity.memory, documents: settings.capacity.documents)),
-            state: try await KnownState(ledger, timers, counts, settings, logger),
+            state: try await KnownState(ledger, timers, lastSeen, counts, settings, logger),
             rules: RuleContext(
                 set: ruleSet, downloads: try Downloads(ruleSet, ledger, settings, logger),
                 stored: StoredAttachments(
@@ -232,6 +236,9 @@ package struct Delivery: Sendable {
     /// Whether rules need the members of tombstones.
     package var decidesDeletions: Bool { context.rules.set.decidesDeletions }
 
+    /// Whether rules must know which documents this user can't see any longer.
+    package var tracksMatches: Bool { context.rules.set.comparing.contains(where: \.tracksMatches) }
+
     /// Whether rules need the leaf revisions of changed documents.
     package var resolvesConflicts: Bool { context.conflicts != nil }
 
@@ -249,7 +256,9 @@ package struct Delivery: Sendable {
         let filter = ChangeFilter(
             decider: decider ?? ruleSet.makeDecider(), decidesTombstones: mode.decidesChanges,
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : state.deadLettered,
-            timers: ruleSet.isPartial || !mode.decidesChanges ? nil : state.timers, interruptions: state.interruptions,
+            timers: ruleSet.isPartial || !mode.decidesChanges ? nil : state.timers,
+            lastSeen: ruleSet.isPartial || !mode.decidesChanges ? nil : state.lastSeen,
+            interruptions: state.interruptions,
             namesLeaves: resolvesConflicts && mode.decidesChanges,
             // The writers use the slots before it.
             note: state.interruptions.makeNote(DecisionNoteFile.slots - 1))

@@ -23,6 +23,8 @@ package struct Mode: Sendable {
     /// The scheduled time of the pass, in seconds since 1970. It distinguishes the events of this pass from those of
     /// earlier passes. Nil: the pass is not scheduled.
     var passTime: Int?
+    /// Whether the run only records what rules with `changed`, `enter` or `leave` see. Nothing fires.
+    package var onlyLearns = false
 
     /// `run`: follows the feed until it is stopped.
     package static func follow(_ guards: EffectLimits?) -> Mode { Mode(guards: guards) }
@@ -39,6 +41,10 @@ package struct Mode: Sendable {
     /// `fix`, and changed rules for all documents.
     package static let pass = Mode(
         scope: .documents(writtenBefore: nil), keepsCheckpoint: false, endsOnceSettled: true)
+
+    /// `fix --learn`, and rules with `changed`, `enter` or `leave` that are new in a run.
+    package static let learn = Mode(
+        scope: .documents(writtenBefore: Int.max), keepsCheckpoint: false, endsOnceSettled: true, onlyLearns: true)
 
     /// Rules with `every`.
     ///

@@ -21,7 +21,7 @@ import Testing
         ),
         (
             "version: 1\nrules: [x]",
-            "2:9: a rule must be an object with the keys name, when, unless, at, if, on, then, on_error, allow, not text"
+            "2:9: a rule must be an object with the keys name, when, unless, at, if, on, changed, remember, first, then, on_error, allow, not text"
         ),
         (rule("when: {}, then: []"), "3:5: 'name' is missing; give each rule a unique name"),
         (rule("name: '', when: {}, then: []"), "3:12: 'name' is empty; write some text"),
@@ -61,10 +61,10 @@ import Testing
         (rule("name: a, when: {}, unless: {a: {$x: 1}}, then: []"), "3:38: '$x' is not an operator"),
         (
             rule("name: a, when: {}, on: delete, then: []"),
-            "3:29: 'on' must be a list: [change] (the default), [delete]"
+            "3:29: 'on' must be a list of change (the default), delete"
         ),
         (rule("name: a, when: {}, on: [], then: []"), "3:29: 'on' must be a list"),
-        (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can contain only change and delete"),
+        (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can contain only change, delete, enter and leave"),
         (
             rule("name: a, when: {}, then: [x]"),
             "3:32: an action must be an object with the keys attach, detach, merge, patch, expire, delete, put, related, emit, webhook, aggregate, resolve, for_each, not text"

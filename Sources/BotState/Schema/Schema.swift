@@ -1,9 +1,9 @@
-/// The tables of a state. All are created at once.
+/// The tables of a state. All are created at once. A later version may only add tables.
 package enum Schema {
     /// The version of the tables, increased with every change. A state stores it under ``versionName``. States from
     /// before the first release stored theirs elsewhere (`grdb_migrations`, or `schema`), so none of them counts as
     /// version 1.
-    static let version = 1
+    static let version = 2
 
     /// The names of two rows of `identity`: the version of the tables, and that of the program that created them. Later
     /// versions keep both.
@@ -53,6 +53,12 @@ package enum Schema {
         Table(
             "timer", key: ["id", "rule"], [.bytes("id"), .bytes("rule"), .int("due"), .int("fired")],
             indexes: [.on("due", where: "fired = 0")]),
+        // The rules with `changed`, `enter` or `leave`. A rule whose condition was edited has a new number.
+        Table(
+            "comparing_rule", key: ["name", "fingerprint"], since: 2,
+            [.number("number"), .bytes("name"), .text("fingerprint")]),
+        // What they saw last of documents: `seen` as in ``LastSeen``.
+        Table("last_seen", key: ["id", "rule"], since: 2, [.bytes("id"), .int("rule"), .bytes("seen")]),
         // `rules` is a JSON array of names. `begun` is the start of the pass under way, `done` that of the last
         // finished pass.
         Table(
@@ -98,24 +104,36 @@ package enum Schema {
         Table("recount", [.number("number"), .bytes("id")]),
     ]
 
+    private static func tables(_ dialect: SQLDialect) -> [Table] {
+        dialect == .postgres ? tables + fleetTables : tables
+    }
+
     /// The statements that create all tables in an empty database.
     static func script(_ dialect: SQLDialect) -> String {
-        let all = dialect == .postgres ? tables + fleetTables : tables
-        return all.map { $0.script(dialect) }.joined() + """
+        tables(dialect).map { $0.script(dialect) }.joined() + """
             INSERT INTO identity (name, value)
             VALUES ('\(versionName)', '\(version)'), ('\(programName)', '\(ProgramVersion.current)');
             """
     }
 
+    /// The statements that add the tables that an earlier version does not have.
+    static func script(_ dialect: SQLDialect, addingTo earlier: Int) -> String {
+        tables(dialect).filter { $0.since > earlier }.map { $0.script(dialect) }.joined() + """
+            UPDATE identity SET value = '\(version)' WHERE name = '\(versionName)';
+            UPDATE identity SET value = '\(ProgramVersion.current)' WHERE name = '\(programName)';
+            """
+    }
+
     /// Checks the versions in `identity`.
     ///
+    /// - Returns: The version of the tables, at most ``version``.
     /// - Throws: ``SupersededSchema`` if this program can't use the tables; errors of the database.
-    static func check(_ session: any StateSession, _ place: SupersededSchema.Place) throws {
+    static func check(_ session: any StateSession, _ place: SupersededSchema.Place) throws -> Int {
         func fact(_ name: String) throws -> String? {
             try session.value(String.self, "SELECT CAST(value AS text) FROM identity WHERE name = ?", [name])
         }
         let found = try fact(versionName).flatMap { Int($0) }.flatMap { $0 < 1 ? nil : $0 }
-        guard found != version else { return }
+        if let found, found <= version { return found }
         throw SupersededSchema(version: found, program: try fact(programName), place: place)
     }
 }

@@ -7,11 +7,15 @@ package struct Table: Sendable {
     let indexes: [Index]
     /// Storage parameters of PostgreSQL.
     let storage: String
+    /// The first version of the tables that has it. A state of an earlier version gets it when it is opened.
+    let since: Int
 
     init(
-        _ name: String, key: [String] = [], _ columns: [Column], indexes: [Index] = [], storage: String = ""
+        _ name: String, key: [String] = [], since: Int = 1, _ columns: [Column], indexes: [Index] = [],
+        storage: String = ""
     ) {
         (self.name, self.key, self.columns, self.indexes, self.storage) = (name, key, columns, indexes, storage)
+        self.since = since
     }
 
     /// Text and bytes are ordered by their bytes. Times exist in PostgreSQL only.

@@ -39,30 +39,37 @@ struct SQLiteStore: StateStore {
 // MARK: - Tables
 
 extension SQLiteStore {
-    /// Creates the tables in a new file. Several processes may do so at the same time.
+    /// Creates the tables in a new file, and adds those that an older file does not have. Several processes may do so at
+    /// the same time.
     ///
     /// - Throws: ``SupersededSchema`` if there are other tables; errors of SQLite.
     static func prepare(_ database: DatabaseQueue) throws {
         guard try !database.read(isPrepared) else { return }
         try database.write { database in
-            if try !isPrepared(database) { try database.execute(sql: Schema.script(.sqlite)) }
+            switch try version(database) {
+            case nil: try database.execute(sql: Schema.script(.sqlite))
+            case Schema.version?: break
+            case let earlier?: try database.execute(sql: Schema.script(.sqlite, addingTo: earlier))
+            }
         }
     }
 
-    /// Whether the file has the tables, which are created in one transaction. This is the only such check.
+    /// Whether the file has all tables. This is the only such check.
     ///
     /// - Throws: As ``prepare(_:)``.
-    static func isPrepared(_ database: Database) throws -> Bool {
+    static func isPrepared(_ database: Database) throws -> Bool { try version(database) == Schema.version }
+
+    /// The version of the tables, which are created in one transaction. Nil: there are none.
+    private static func version(_ database: Database) throws -> Int? {
         guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") == true else {
-            return false
+            return nil
         }
-        do { try Schema.check(SQLiteSession(database: database), .file) } catch let error as DatabaseError
+        do { return try Schema.check(SQLiteSession(database: database), .file) } catch let error as DatabaseError
             where error.resultCode == .SQLITE_ERROR
         {
             // There is no table `identity`, or a different one.
             throw SupersededSchema(version: nil, program: nil, place: .file)
         }
-        return true
     }
 }
 

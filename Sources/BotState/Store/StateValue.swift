@@ -47,6 +47,15 @@ extension String: StateArgument, StateColumn {
     }
 }
 
+extension [UInt8]: StateArgument, StateColumn {
+    package var stateValue: StateValue { .bytes(self) }
+
+    init?(_ value: StateValue) {
+        guard case .bytes(let bytes) = value else { return nil }
+        self = bytes
+    }
+}
+
 extension Optional: StateArgument where Wrapped: StateArgument {
     /// Without a value: `.null`.
     package var stateValue: StateValue { map(\.stateValue) ?? .null }

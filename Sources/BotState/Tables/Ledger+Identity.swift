@@ -137,7 +137,7 @@ extension Ledger {
     ) throws {
         let tables = [
             "own_write", "caused_revision", "interrupted_decision", "aggregate_rule", "contribution", "total",
-            "total_to_write", "recount", "timer", "schedule",
+            "total_to_write", "recount", "timer", "schedule", "last_seen",
         ]
         for table in tables {
             try database.execute("DELETE FROM \(table)")

@@ -14,6 +14,8 @@ struct PassRunner: Sendable {
         let mode: Mode
         /// Where timers of rules with `at:` are recorded. Nil: they are not.
         var timers: DocumentTimers?
+        /// Where a pass that only learns records what rules see.
+        var lastSeen: LastSeenDocuments?
         let beginning: Logger.Message
         let end: Logger.Message
         let failure: Logger.Message
@@ -61,7 +63,7 @@ struct PassRunner: Sendable {
         try await Fixer(
             gateway: bot.gateway, ruleSet: ruleSet, state: settings.state.with(ruleSetHash: ruleSet.hash),
             name: settings.state.catalogue.name, mode: pass.mode, settings: delivery, timers: pass.timers,
-            report: report, logger: bot.logger
+            lastSeen: pass.lastSeen, report: report, logger: bot.logger
         ).run()
         try Task.checkCancellation()
         let counters = await report.counters()
@@ -80,6 +82,14 @@ extension PassRunner.Pass {
             rules: rules, mode: .pass, timers: timers, beginning: "applying new and changed rules to all documents",
             end: "applied new and changed rules to all documents",
             failure: "new and changed rules could not be applied to all documents; the next start tries again")
+    }
+
+    /// Rules with `changed`, `enter` or `leave` that are new or changed.
+    static func learning(_ rules: [String], _ lastSeen: LastSeenDocuments?) -> Self {
+        Self(
+            rules: rules, mode: .learn, lastSeen: lastSeen, beginning: "showing all documents to new and changed rules",
+            end: "showed all documents to new and changed rules",
+            failure: "not all documents could be shown to new and changed rules; the next start tries again")
     }
 
     /// Rules that are due at `time`; `began` is when the pass began. Both in seconds since 1970.

@@ -98,9 +98,12 @@ struct CatchUpTask: BackgroundTask {
     {
         guard phase == .readingFeed, !isDone else { return BackgroundTaskResult() }
         isDone = true
-        if try await runner.run(.changed(changed, delivery.timers)) {
-            try await delivery.ledger.note(rules: ruleSet.fingerprints, missed: [])
-        }
+        let comparing = Set(ruleSet.comparing.map(\.name))
+        let (shown, applied) = (changed.filter(comparing.contains), changed.filter { !comparing.contains($0) })
+        // First, so that rules see as few documents as possible as changes before.
+        if !shown.isEmpty, try await !runner.run(.learning(shown, delivery.lastSeen)) { return BackgroundTaskResult() }
+        if !applied.isEmpty, try await !runner.run(.changed(applied, delivery.timers)) { return BackgroundTaskResult() }
+        try await delivery.ledger.note(rules: ruleSet.fingerprints, missed: [])
         return BackgroundTaskResult()
     }
 }

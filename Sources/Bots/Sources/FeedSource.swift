@@ -31,6 +31,7 @@ struct FeedSource: WorkSource {
         reader.following = following
         reader.selection.channels = channels
         reader.selection.listsLeaves = delivery.resolvesConflicts
+        reader.selection.includesRevocations = delivery.tracksMatches && gateway.dialect.reportsRevocations
         reader.knowsKeyspace = knowsKeyspace
         reader.listener.confirmDatabase = confirmDatabase
         reader.listener.noteCaughtUp = { await delivery.noteCaughtUp($0) }

@@ -7,11 +7,13 @@ struct ChangedRules: Equatable {
     var plain: [String] = []
     /// Rules with `at`. `fix` keeps no timers, so only the run itself can apply them.
     var timed: [String] = []
+    /// Rules with `changed`, `enter` or `leave`, which `fix --learn` can show the older documents.
+    var comparing: [String] = []
     /// Whether rules with `aggregate` have changed. The run counts all documents for them.
     var areCounted = false
 
     /// Rules that a run without catch-up passes does not apply to older documents.
-    var names: [String] { plain + timed }
+    var names: [String] { plain + timed + comparing }
 
     var isEmpty: Bool { names.isEmpty && !areCounted }
 }
@@ -22,9 +24,11 @@ extension ChangedRules {
         let fingerprints = rules.fingerprints
         let changed = rules.names.filter { noted[$0] != fingerprints[$0] }
         let (timed, counting) = (Set(rules.timedRules), Set(rules.aggregates.map(\.name)))
-        let others = timed.union(counting).union(rules.conflictRules)
+        let comparing = Set(rules.comparing.map(\.name))
+        let others = timed.union(counting).union(rules.conflictRules).union(comparing)
         plain = changed.filter { !others.contains($0) }
         self.timed = changed.filter(timed.contains)
+        self.comparing = changed.filter(comparing.contains)
         areCounted = changed.contains(where: counting.contains)
     }
 }

@@ -41,6 +41,7 @@ struct StartFacts {
         if let changedRules, !changedRules.isEmpty {
             if !changedRules.plain.isEmpty { start.notices.append(.rulesChanged(changedRules.plain)) }
             if !changedRules.timed.isEmpty { start.notices.append(.timedRulesChanged(changedRules.timed)) }
+            if !changedRules.comparing.isEmpty { start.notices.append(.comparingRulesChanged(changedRules.comparing)) }
         } else if checkpoint.ruleSetHash != ruleSetHash {
             start.notices.append(.rulesChanged([]))
         }
@@ -73,6 +74,8 @@ struct RunStart: Equatable {
         case rulesChanged([String])
         /// These rules with `at` are new or changed.
         case timedRulesChanged([String])
+        /// These rules with `changed`, `enter` or `leave` are new or changed.
+        case comparingRulesChanged([String])
         /// The copy in the database belongs to other rules or channels.
         case otherCopy
         /// The run starts at the copy in the database.
@@ -120,6 +123,10 @@ extension RunStart {
             logRules(
                 names, to: logger,
                 remedy: fixOptions.map { _ in "start the bot with --catch-up-changed-rules, once" })
+        case .comparingRulesChanged(let names):
+            logger.notice(
+                "rules with 'changed', enter or leave are new or edited: they see older documents for the first time when these change; to show them all documents now, without acting: \(learnCommand(names, options, fixOptions))",
+                metadata: [LogKey.rules: "\(names.joined(separator: ", "))"])
         case .otherCopy:
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
         case .atCopy(let savedAt):
@@ -131,6 +138,12 @@ extension RunStart {
                 "the run starts ahead of the database: changes are skipped until the database has caught up; to start at the beginning: \(resetCommand)",
                 metadata: [LogKey.since: "\(sequence)", LogKey.newest: "\(newest)"])
         }
+    }
+
+    private func learnCommand(_ names: [String], _ options: String, _ fixOptions: String?) -> String {
+        guard let fixOptions else { return "start the bot with --catch-up-changed-rules, once" }
+        let rules = names.map { " --rule \($0.shellWord)" }.joined()
+        return "stop the bot and run changebot fix --learn\(rules) \(fixOptions)"
     }
 
     /// - Parameters:

@@ -118,13 +118,14 @@ package struct ChangeFilter {
         let id: DocumentID
         let revision: RevisionID?
         var isDeleted = false
+        var isLost = false
         /// The leaf revisions that a row of the feed names; nil without one.
         var leaves: [RevisionID]?
         let document: [UInt8]
 
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
             Candidate(
-                id, Content(revision, document, isDeleted: isDeleted),
+                id, Content(revision, document, isDeleted: isDeleted || isLost, isLost: isLost),
                 reason: Reason(sequence: sequence, leaves: leaves), receipts: Receipts(ticket))
         }
     }
@@ -143,6 +144,9 @@ package struct ChangeFilter {
     var deadLettered = DeadLetteredDocuments()
     /// Documents with timers are decided even if no rule fires on them now, because their timers may be obsolete.
     var timers: DocumentTimers?
+    /// Documents that a rule with `enter` or `leave` knows are decided even if no rule fires on them now, because they
+    /// may have left.
+    var lastSeen: LastSeenDocuments?
     var interruptions = InterruptedDecisions()
     /// Whether the rows of the feed name all leaf revisions.
     var namesLeaves = false
@@ -162,6 +166,7 @@ package struct ChangeFilter {
         return decider.mayFire(on: document, isDeleted: isDeleted, mayBeInConflict: mayBeInConflict)
             || deadLettered.mayContain(id())
             || timers?.mayContain(id()) ?? false
+            || lastSeen?.mayKnow(id()) ?? false
     }
 
     /// - Parameter counted: Documents that must be decided because they add to totals, even if no rule can fire on
@@ -179,6 +184,14 @@ package struct ChangeFilter {
                         revision: change.revision, leaves: leaves(of: change), document: []))
                 preceding = nil
                 counted?.insert(change.id)
+                continue
+            }
+            if isLost(change), let sequence = change.sequence {
+                result.matches.append(
+                    Match(
+                        preceding: preceding?.sequence, sequence: sequence, id: change.id, revision: change.revision,
+                        isLost: true, document: Candidate.lostDocument(change.id, change.revision)))
+                preceding = nil
                 continue
             }
             if interruptions.isExcluded(change.id, change.revision), change.sequence != nil {
@@ -208,6 +221,12 @@ package struct ChangeFilter {
     /// Whether a row came without its body: the document has changed again, or the gateway failed to read it. In the
     /// second case no other row will follow.
     private func isToBeRead(_ change: Change) -> Bool { change.kind == .withoutBody && !change.id.text.isEmpty }
+
+    /// Whether a rule may know a document that this client can't see any longer.
+    private func isLost(_ change: Change) -> Bool {
+        guard let lastSeen else { return false }
+        return [.removed, .revoked].contains(change.kind) && lastSeen.mayKnow(change.id)
+    }
 
     private func leaves(of change: Change) -> [RevisionID]? { namesLeaves ? change.revisions : nil }
 

@@ -16,11 +16,20 @@ extension Candidate {
 
     /// A tombstone without members other than its id and revision.
     static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
+        document(id, revision, member: "_deleted")
+    }
+
+    /// A document that this client can't see any longer, as Sync Gateway reports it.
+    static func lostDocument(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
+        document(id, revision, member: "_removed")
+    }
+
+    private static func document(_ id: DocumentID, _ revision: RevisionID?, member: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("_id", string: id.text)
             if let revision { writer.member("_rev", string: revision.text) }
-            writer.member("_deleted", bool: true)
+            writer.member(member, bool: true)
         }
         return writer.bytes
     }

@@ -8,6 +8,9 @@ package struct Content: Sendable {
     var revision: RevisionID?
     /// Whether ``document`` is a tombstone.
     var isDeleted: Bool
+    /// Whether this client can't see the document any longer. Then ``document`` has only its id and revision, and is
+    /// kept like a tombstone.
+    private(set) var isLost: Bool
     /// The body as the gateway sent it. Empty: it must be read first.
     private(set) var document: [UInt8]
     private var mustBeRead = false
@@ -35,7 +38,11 @@ package struct Content: Sendable {
     /// - Parameters:
     ///   - document: Empty: it must be read first.
     ///   - expectedBytes: The size of a document that must still be read, if known.
-    package init(_ revision: RevisionID?, _ document: [UInt8] = [], isDeleted: Bool = false, expectedBytes: Int = 0) {
+    package init(
+        _ revision: RevisionID?, _ document: [UInt8] = [], isDeleted: Bool = false, isLost: Bool = false,
+        expectedBytes: Int = 0
+    ) {
+        self.isLost = isLost
         self.revision = revision
         self.document = document
         self.isDeleted = isDeleted
@@ -57,6 +64,7 @@ package struct Content: Sendable {
         self.revision = revision
         self.document = document
         self.isDeleted = isDeleted
+        isLost = false
         byteCount = document.count
         cost = Self.copies * byteCount
         mustBeRead = false

@@ -68,6 +68,8 @@ struct Known: Sendable {
     var earlierWrites = EarlierWrites()
     /// The times of its rules with `at:`; nil if they were not read.
     var earlierTimes: [RuleTime]?
+    /// What rules with `changed`, `enter` or `leave` saw of it last, by the rule's name.
+    var lastSeen: [String: LastSeen] = [:]
     /// The rules that led to the document; nil if they are not needed.
     var chain: RuleChain?
 }

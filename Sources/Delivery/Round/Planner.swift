@@ -18,6 +18,8 @@ struct Planner {
     let note: DecisionNote
     /// Whether to count how many times a content leads to a write.
     let countsEffects: Bool
+    /// Whether rules with `changed`, `enter` or `leave` only look at documents, without firing.
+    let onlyLearns: Bool
     /// Seconds since 1970.
     let now: @Sendable () -> Int
 
@@ -72,8 +74,9 @@ struct Planner {
         }
         let fired = (course.known.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
         return DecisionInput(
-            text, isDeleted: content.isDeleted, sequence: candidate.reason.sequence?.json,
-            firedTimes: Dictionary(fired) { first, _ in first }, countsOnly: candidate.reason.countsOnly,
+            text, isDeleted: content.isDeleted && !content.isLost, sequence: candidate.reason.sequence?.json,
+            firedTimes: Dictionary(fired) { first, _ in first }, lastSeen: course.known.lastSeen,
+            isLost: content.isLost, onlyLearns: onlyLearns, countsOnly: candidate.reason.countsOnly,
             isInConflict: content.conflict != nil)
     }
 
@@ -91,7 +94,8 @@ struct Planner {
         let plan = Plan(DecisionReport(input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
         var result = PlanResult()
         if decision.error == nil, !candidate.reason.countsOnly, decision.resolution == nil {
-            result.times = decision.times
+            if !candidate.content.isLost { result.times = decision.times }
+            result.seen = decision.seen
         }
         result.rules = decision.fired.map { ruleSet.names[$0] }
         result.isDeletion = decision.isDeletion

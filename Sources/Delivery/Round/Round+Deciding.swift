@@ -15,6 +15,7 @@ extension Round {
     mutating func decide(_ planner: Planner) async throws {
         try await passOverOwnRevisions()
         try await readTimes()
+        try await readLastSeen()
         let beganAt = ContinuousClock.now
         let answers = await planner.plan(courses)
         context.settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
@@ -67,6 +68,13 @@ extension Round {
         for (index, times) in zip(asked, times) { courses[index].known.earlierTimes = times }
     }
 
+    private mutating func readLastSeen() async throws {
+        guard let lastSeen = context.state.lastSeen else { return }
+        let asked = courses.indices.filter { !courses[$0].candidate.reason.countsOnly }
+        let found = try await lastSeen.lastSeen(of: asked.map { courses[$0].candidate.id })
+        for (index, seen) in zip(asked, found) { courses[index].known.lastSeen = seen }
+    }
+
     // MARK: - Counts
 
     /// Notes each candidate's contributions to totals, and refuses plans whose rule chain would become too long. Reads
@@ -79,8 +87,10 @@ extension Round {
         var chains = try await context.chains(of: adding.map(\.candidate)).makeIterator()
         let names = context.rules.set.names
         for index in courses.indices {
-            // A document in conflict keeps its contributions until it is resolved.
-            guard let decision = courses[index].plan?.decision, decision.resolution == nil else { continue }
+            // A document in conflict keeps its contributions until it is resolved, and so does one that can't be seen.
+            guard let decision = courses[index].plan?.decision, decision.resolution == nil,
+                !courses[index].candidate.content.isLost
+            else { continue }
             var contributed = counts.contributed(decision.contributions)
             var refusal: DeadLetter?
             if let rule = decision.contributions.first.map({ names[$0.rule] }), let chain = chains.next() {

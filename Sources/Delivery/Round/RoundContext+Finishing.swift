@@ -66,20 +66,25 @@ extension RoundContext {
     private func record(of endings: Endings, _ deadLetters: [DeadLetter]) async throws -> Record {
         Record(
             resolved: resolved(endings).map(resolvedDocument), deadLetters: deadLetters,
-            retried: endings.settledDeadLetters, times: timeChanges(of: endings), caused: endings.caused,
+            retried: endings.settledDeadLetters, times: timeChanges(of: endings),
+            seen: state.lastSeen?.changes(endings.decided, onlyAdds: mode.onlyLearns) ?? SeenChanges(),
+            caused: endings.caused,
             ownWrites: endings.ownWrites,
             survivors: endings.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
             counts: try await state.counts?.changes(of: endings))
     }
 
-    /// A pass has its own state, but uses the timers of the run.
+    /// A pass has its own state, but uses the timers of the run, and what its rules saw last.
     private func store(_ record: Record) async throws -> StoredRecord {
-        guard let timers = state.timers, timers.ledger !== state.ledger else {
-            return try await state.ledger.store(record)
-        }
-        try await timers.ledger.store(Record(times: record.times))
         var own = record
-        own.times = TimeChanges()
+        if let timers = state.timers, timers.ledger !== state.ledger {
+            try await timers.ledger.store(Record(times: record.times))
+            own.times = TimeChanges()
+        }
+        if let lastSeen = state.lastSeen, lastSeen.ledger !== state.ledger {
+            try await lastSeen.ledger.store(Record(seen: record.seen))
+            own.seen = SeenChanges()
+        }
         return try await state.ledger.store(own)
     }
 
@@ -98,7 +103,8 @@ extension RoundContext {
     private func resolved(_ endings: Endings) -> [Endings.Ended] {
         guard !state.deadLettered.isEmpty, !settings.isDryRun else { return [] }
         return endings.decided.filter {
-            $0.candidate.content.highestDeadLetterNumber > 0 && state.deadLettered.mayContain($0.candidate.id)
+            $0.candidate.content.highestDeadLetterNumber > 0 && !$0.candidate.content.isLost
+                && state.deadLettered.mayContain($0.candidate.id)
         }
     }
 

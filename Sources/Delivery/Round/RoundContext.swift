@@ -35,16 +35,20 @@ struct KnownState: Sendable {
     let deadLetterLog: DeadLetterLog
     /// Nil: rules with `at:` store no timers.
     let timers: DocumentTimers?
+    /// Nil: no rule has `changed`, `enter` or `leave`, or this run leaves them out.
+    let lastSeen: LastSeenDocuments?
     let interruptions: InterruptedDecisions
     /// Nil: no rule counts, or this run does not keep counts.
     let counts: Counts?
 
     /// - Throws: ``StateError``.
     init(
-        _ ledger: Ledger, _ timers: DocumentTimers?, _ counts: Counts?, _ settings: Delivery.Settings, _ logger: Logger
+        _ ledger: Ledger, _ timers: DocumentTimers?, _ lastSeen: LastSeenDocuments?, _ counts: Counts?,
+        _ settings: Delivery.Settings, _ logger: Logger
     ) async throws {
         self.ledger = ledger
         self.timers = timers
+        self.lastSeen = lastSeen
         self.counts = counts
         deadLetterLog = DeadLetterLog(logger, isDryRun: settings.isDryRun, stateOptions: settings.stateOptions)
         deadLettered = DeadLetteredDocuments(

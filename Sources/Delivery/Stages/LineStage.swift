@@ -53,7 +53,8 @@ extension RoundContext {
         let key = EffectKey.text(
             database: rules.database, document: plan.plan.report.document,
             rule: rules.set.names[effect.origin.rule], action: action, effect.origin,
-            time: plan.decision.firedTimes[effect.origin.rule], passTime: mode.passTime)
+            time: plan.decision.firedTimes[effect.origin.rule], edge: plan.decision.firedEdges[effect.origin.rule],
+            passTime: mode.passTime)
         return CloudEvent.Identity(id: key, time: settings.now(), keyspace: "\(gateway.url.keyspace)")
     }
 }

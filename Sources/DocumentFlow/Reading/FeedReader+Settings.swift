@@ -26,6 +26,8 @@ extension FeedReader {
         package var documentIDs: [DocumentID]?
         /// Rows name all leaf revisions (`style=all_docs`). Default: false.
         package var listsLeaves = false
+        /// Rows report documents to which this user lost access (Sync Gateway's `revocations`). Default: false.
+        package var includesRevocations = false
         /// Rows have the bodies of the documents, in a conflict that of the winner. Default: true.
         package var includesDocuments = true
     }

@@ -173,6 +173,7 @@ package struct FeedReader: Sendable {
             since: progress.position, feed: feed(progress), includesDocuments: selection.includesDocuments,
             filter: selection.documentIDs.map { .documents($0) } ?? selection.channels.map { .channels($0) })
         request.listsAllLeaves = selection.listsLeaves
+        request.includesRevocations = selection.includesRevocations
         request.longestWaitForWrites = progress.awaitsWrites ? waits.longestForWrites : nil
         return request
     }

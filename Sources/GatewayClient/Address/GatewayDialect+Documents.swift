@@ -36,6 +36,16 @@ extension GatewayDialect {
         }
     }
 
+    /// Whether a feed can report documents to which its user lost access.
+    ///
+    /// - Note: Source: `GET /{keyspace}/_changes?revocations=true` (Sync Gateway 4.1.1, 3.3.7).
+    package var reportsRevocations: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
     /// Whether it rewrites floats: a stored number may look different from the one that was sent.
     package var rewritesNumbers: Bool {
         switch self {

@@ -124,6 +124,8 @@ struct OnlyActionErrors: Sendable {
     let time: String
     /// The rule fires on deletions.
     let deletions: String
+    /// The rule has `changed`, `enter` or `leave`.
+    let edges: String
 }
 
 /// Why an action was not carried out.

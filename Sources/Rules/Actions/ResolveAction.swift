@@ -13,7 +13,8 @@ struct ResolveAction: Action {
         others: "'resolve' must be the only action of its rule; move the others to another rule, which sees the "
             + "resolved document",
         time: "'resolve' settles conflicts as they arrive, not at set times; remove 'at' or 'every'",
-        deletions: "'resolve' sees the winning revision, which is not deleted; remove 'on'")
+        deletions: "'resolve' sees the winning revision, which is not deleted; remove 'on'",
+        edges: "'resolve' settles each conflict once, so it can't have 'changed', 'enter' or 'leave'; remove them")
 
     private static let keys = ["policy", "jq", "date"]
     private static let defaultDateMember = "updatedAt"

@@ -44,7 +44,11 @@ package final class Decider {
                 {
                     return true
                 }
-                if try ruleSet.rules[rule].fires(on: document, scratch), ruleSet.index.sees(document, rule) {
+                let isSeen =
+                    try isDeleted
+                    ? ruleSet.rules[rule].fires(on: document, scratch)
+                    : ruleSet.rules[rule].looks(at: document, scratch)
+                if isSeen, ruleSet.index.sees(document, rule) {
                     return try ruleSet.filter?.selector.matches(document, scratch) ?? true
                 }
                 at = rule + 1

@@ -25,11 +25,10 @@ package struct Decision: Sendable {
     package internal(set) var attachments: [ExactString: Attachment] = [:]
     /// What to do before the document is written, in this order.
     package internal(set) var effects = Effects()
-    /// The times of rules with `at:`, evaluated on the document as the rules left it, in the order of the rules.
-    /// Includes future times and times for which a rule has fired.
-    package internal(set) var times: [RuleTime] = []
-    /// The times for which rules with `at:` fired, by rule index.
-    package internal(set) var firedTimes: [Int: Int] = [:]
+    /// What the state must record about rules with a memory.
+    var records = Records()
+    /// For what rules with a memory fired.
+    var reasons = Reasons()
     /// The rules, by index, whose webhook answers changed the document, in order.
     package internal(set) var answered: [Int] = []
     /// What the document adds to totals, at most once for each rule with `aggregate`. Other rules with `aggregate`
@@ -47,6 +46,17 @@ package struct Decision: Sendable {
         /// `last`: the last rule, by index, that changed or deleted it. Nil if a mapping drops what no rule matches.
         case changed(last: Int?)
         case deleted(last: Int?)
+    }
+
+    struct Records {
+        var times: [RuleTime] = []
+        var seen: [SeenByRule] = []
+    }
+
+    /// By the index of the rule.
+    struct Reasons {
+        var times: [Int: Int] = [:]
+        var edges: [Int: Edge] = [:]
     }
 
     enum Status {
@@ -115,6 +125,24 @@ extension Decision {
     /// Whether the decision was deferred because the document's programs are slow and other documents need not wait for
     /// them.
     package var isDeferred: Bool { if case .deferred = status { true } else { false } }
+}
+
+// MARK: - Rules with a memory
+
+extension Decision {
+    /// The times of rules with `at:`, evaluated on the document as the rules left it, in the order of the rules.
+    /// Includes future times and times for which a rule has fired.
+    package var times: [RuleTime] { records.times }
+
+    /// What rules with `changed`, `enter` or `leave` saw of the document as the rules left it, where that differs from
+    /// what they saw before.
+    package var seen: [SeenByRule] { records.seen }
+
+    /// The times for which rules with `at:` fired, by rule index.
+    package var firedTimes: [Int: Int] { reasons.times }
+
+    /// The edges for which rules with `changed`, `enter` or `leave` fired, by rule index.
+    package var firedEdges: [Int: Edge] { reasons.edges }
 }
 
 // MARK: - Kinds of effects

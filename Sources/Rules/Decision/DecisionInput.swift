@@ -10,6 +10,12 @@ package struct DecisionInput: Sendable {
     package let sequence: [UInt8]?
     /// The times for which rules with `at:` have already fired, by rule name.
     package let firedTimes: [String: Int]
+    /// What rules saw last of the document, by rule name.
+    package let lastSeen: [String: LastSeen]
+    /// Whether it can't be seen any longer: only rules with `leave` apply.
+    package let isLost: Bool
+    /// Whether rules with `changed`, `enter` or `leave` only look at it, without firing, and no other rule applies.
+    package let onlyLearns: Bool
     /// Whether only rules with `aggregate` apply. The other rules apply only to changes.
     package let countsOnly: Bool
     /// Whether it has other leaf revisions. Rules with `resolve` then apply first; if one fires, no other rule applies.
@@ -21,6 +27,8 @@ package struct DecisionInput: Sendable {
         let document: JSONText
         /// The programs' `$change`.
         let change: [UInt8]
+        /// The values of further variables.
+        let locals: [(name: String, json: [UInt8])]
     }
 
     /// Nil unless the document is decided as a related document.
@@ -32,14 +40,19 @@ package struct DecisionInput: Sendable {
     /// - Parameters:
     ///   - sequence: As JSON text. Nil if the document is not from a feed.
     ///   - firedTimes: As ``firedTimes``. Default: none.
+    ///   - lastSeen: As ``lastSeen``. Default: all rules see it for the first time.
     package init(
         _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:],
-        countsOnly: Bool = false, isInConflict: Bool = false
+        lastSeen: [String: LastSeen] = [:], isLost: Bool = false, onlyLearns: Bool = false, countsOnly: Bool = false,
+        isInConflict: Bool = false
     ) {
         self.document = document
         self.isDeleted = isDeleted
         self.sequence = sequence
         self.firedTimes = firedTimes
+        self.lastSeen = lastSeen
+        self.isLost = isLost
+        self.onlyLearns = onlyLearns
         self.countsOnly = countsOnly
         self.isInConflict = isInConflict
         source = nil
@@ -52,13 +65,16 @@ package struct DecisionInput: Sendable {
         isDeleted = false
         sequence = nil
         firedTimes = [:]
+        lastSeen = [:]
+        isLost = false
+        onlyLearns = false
         countsOnly = false
         isInConflict = false
     }
 
     /// The values of the programs' additional variables.
     var locals: [(name: String, json: [UInt8])] {
-        source.map { [(RelatedEffect.sourceName, $0.document.bytes)] } ?? []
+        source.map { [(RelatedEffect.sourceName, $0.document.bytes)] + $0.locals } ?? []
     }
 
     /// The programs' `$change`: an object with `seq`, `id`, `rev`, `deleted`.

@@ -15,14 +15,14 @@ struct DecisionRun {
     /// The most passes. A document that still changes in the last one is dead-lettered.
     static let passLimit = 5
 
-    private let input: DecisionInput
-    private let ruleSet: RuleSet
+    let input: DecisionInput
+    let ruleSet: RuleSet
     private let now: Int
-    private var decision: Decision
-    private var draft: Draft
-    private var candidates: RuleBits
+    var decision: Decision
+    var draft: Draft
+    var candidates: RuleBits
     private var hasBegun = false
-    private var pass: Pass
+    var pass: Pass
     private var attempt: RuleAttempt?
     /// The outcomes for repeating the attempt's step after a download.
     private var repeated: [JQOutcome]?
@@ -31,7 +31,7 @@ struct DecisionRun {
     private var programTime: ProgramTime
 
     /// One evaluation of all rules.
-    private struct Pass {
+    struct Pass {
         /// Which rules run.
         var phase: DecisionPhase
         /// The next rule.
@@ -42,6 +42,12 @@ struct DecisionRun {
         var times: [Int: RuleTime] = [:]
         /// The rules that changed the document in each of the passes before.
         var earlier: [[Int]] = []
+        /// What rules saw of the document, by rule; nil: nothing to record.
+        var seen: [Int: LastSeen?] = [:]
+        /// What rules saw when they fired in this decision, by rule.
+        var firedAt: [Int: LastSeen] = [:]
+        /// Whether a rule has deleted the document. Then only rules with `leave` run.
+        var isLeaving = false
 
         /// In a conflict, the rules with `resolve` run first.
         init(_ input: DecisionInput) {
@@ -52,8 +58,10 @@ struct DecisionRun {
 
         mutating func beginNext() {
             earlier.append(changing)
-            (next, changing, times) = (0, [], [:])
+            (next, changing, times, seen) = (0, [], [:], [:])
         }
+
+        mutating func beginLeaving() { (isLeaving, next) = (true, 0) }
     }
 
     init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int, _ limits: ProgramTime.Limits = ProgramTime.Limits()) {
@@ -115,7 +123,8 @@ struct DecisionRun {
                     return .asks(
                         ruleSet.calls(
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
-                            now: now, locals: (attempt.element?.locals ?? []) + input.locals, scratch))
+                            now: now,
+                            locals: (attempt.element?.locals ?? []) + attempt.edgeLocals + input.locals, scratch))
                 }
                 if let request = try proceed(&attempt, outcomes) {
                     repeated = outcomes
@@ -141,7 +150,7 @@ struct DecisionRun {
             switch try attempt.proceed(outcomes) {
             case .continues: self.attempt = attempt
             case .fires: try commit(attempt)
-            case .doesNotFire: break
+            case .doesNotFire: noteSeen(attempt)
             case .notDue(let time): pass.times[attempt.index] = time
             case .needs(let request):
                 self.attempt = attempt
@@ -169,7 +178,7 @@ struct DecisionRun {
         draft = Draft(document: input.document, now: now)
         draft.downloads = downloads
         decision.fired = []
-        decision.firedTimes = [:]
+        decision.reasons = Decision.Reasons()
         attempt = nil
         pass = Pass(input)
         findCandidates()
@@ -183,19 +192,17 @@ struct DecisionRun {
             hasBegun = true
             findCandidates()
         }
-        while !draft.isDeleted, draft.effects.of(ResolveEffect.self).isEmpty {
+        while draft.effects.of(ResolveEffect.self).isEmpty {
+            if draft.isDeleted, !pass.isLeaving { pass.beginLeaving() }
             while let index = candidates.next(from: pass.next) {
                 pass.next = index + 1
-                let rule = ruleSet.rules[index]
-                guard !skipped.contains(index), rule.phase == pass.phase else { continue }
-                do throws(MatchError) {
-                    guard try rule.fires(on: draft.document.root, scratch) else { continue }
+                do throws(DecisionError) {
+                    if let attempt = try attempt(index, scratch) { return attempt }
                 } catch {
-                    try skip([index], after: DecisionError(rule: rule.name, reason: error.description))
-                    continue
+                    try skip([index], after: error)
                 }
-                return RuleAttempt(rule, index, draft, clock(of: index))
             }
+            if pass.isLeaving { return nil }
             switch pass.phase {
             case .resolving: pass.begin(.editing)
             case .editing where !pass.changing.isEmpty && !ruleSet.hasOnePass: try beginPass()
@@ -204,6 +211,20 @@ struct DecisionRun {
             }
         }
         return nil
+    }
+
+    /// Nil if the rule does not run on the document as it is now.
+    private mutating func attempt(_ index: Int, _ scratch: MatchScratch) throws(DecisionError) -> RuleAttempt? {
+        let rule = ruleSet.rules[index]
+        guard !skipped.contains(index), rule.phase == pass.phase || pass.isLeaving else { return nil }
+        if let edges = rule.edges { return try comparison(rule, index, edges, scratch) }
+        guard !pass.isLeaving, !input.isLost, !input.onlyLearns else { return nil }
+        do throws(MatchError) {
+            guard try rule.fires(on: draft.document.root, scratch) else { return nil }
+        } catch {
+            throw DecisionError(rule: rule.name, reason: error.description)
+        }
+        return RuleAttempt(rule, index, draft, clock(of: index))
     }
 
     private mutating func beginPass() throws(DecisionError) {
@@ -224,6 +245,10 @@ struct DecisionRun {
 
     private mutating func findCandidates() {
         ruleSet.index.find(for: draft.document.root, isDeleted: input.isDeleted, into: &candidates)
+        for index in ruleSet.comparingRules
+        where pass.firedAt[index] != nil || input.lastSeen[ruleSet.rules[index].name] != nil {
+            candidates.insert(Int32(index))
+        }
     }
 
     /// A rule with `at:` fires once for each time: in one decision and, according to the recorded firings, overall.
@@ -246,9 +271,14 @@ struct DecisionRun {
         draft = result
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }
         if let due = attempt.due {
-            decision.firedTimes[attempt.index] = due
+            decision.reasons.times[attempt.index] = due
             pass.times[attempt.index] = RuleTime(rule: attempt.rule.name, due: due, hasFired: true)
         }
+        if let edge = attempt.edge {
+            decision.reasons.edges[attempt.index] = edge
+            pass.firedAt[attempt.index] = attempt.seen
+        }
+        noteSeen(attempt)
         guard isChanged || result.isDeleted else { return }
         pass.changing.append(attempt.index)
         findCandidates()
@@ -268,7 +298,8 @@ struct DecisionRun {
         decision.effects = draft.effects
         decision.contributions = draft.isDeleted ? [] : draft.contributions
         // The last pass evaluated the final document.
-        decision.times = draft.isDeleted ? [] : pass.times.sorted { $0.key < $1.key }.map(\.value)
+        decision.records.times = draft.isDeleted ? [] : pass.times.sorted { $0.key < $1.key }.map(\.value)
+        decision.records.seen = seen()
         let isChanged = draft.document !== input.document && draft.document.bytes != input.document.bytes
         let last = pass.changing.last ?? pass.earlier.joined().last
         decision.result = draft.isDeleted ? .deleted(last: last) : isChanged ? .changed(last: last) : .unchanged

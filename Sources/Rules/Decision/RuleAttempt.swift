@@ -40,17 +40,31 @@ struct RuleAttempt {
     private var elements: [JSONText]?
     /// The index of the next element in ``elements``.
     private var nextElement = 0
+    /// What a rule with `changed`, `enter` or `leave` sees of the document. Nil for other rules.
+    private let look: EdgeCondition.Look?
+    /// What such a rule knows once its condition was evaluated.
+    private(set) var seen: LastSeen?
 
-    /// - Precondition: The rule's selectors hold for the draft.
-    init(_ rule: Rule, _ index: Int, _ draft: Draft, _ clock: Clock) {
+    /// - Parameter look: What the rule sees, if it compares. Otherwise its selectors must hold for the draft.
+    private init(_ rule: Rule, _ index: Int, _ draft: Draft, _ clock: Clock, _ look: EdgeCondition.Look?) {
         self.rule = rule
         self.index = index
         self.clock = clock
+        self.look = look
         isDue = rule.time == nil
         trial = draft
         trial.effects = Effects()
         trial.contributions = []
-        conditionHolds = rule.condition == nil
+        trial.edge = nil
+        conditionHolds = rule.condition == nil && look == nil
+    }
+
+    /// - Precondition: The rule's selectors hold for the draft.
+    init(_ rule: Rule, _ index: Int, _ draft: Draft, _ clock: Clock) { self.init(rule, index, draft, clock, nil) }
+
+    /// For a rule with `changed`, `enter` or `leave`.
+    init(_ rule: Rule, _ index: Int, _ draft: Draft, _ look: EdgeCondition.Look) {
+        self.init(rule, index, draft, Clock(now: draft.now, fired: []), look)
     }
 
     /// Provides the answer that ``Outcome/needs(_:)`` requested.
@@ -64,11 +78,22 @@ struct RuleAttempt {
     /// The programs whose outcomes the next step needs.
     var programs: [Int] {
         if !isDue { return rule.time.map { [$0] } ?? [] }
-        if !conditionHolds { return rule.condition.map { [$0] } ?? [] }
+        if !conditionHolds { return asksCondition ? rule.condition.map { [$0] } ?? [] : [] }
         guard done < rule.then.count else { return [] }
         let step = rule.then[done]
         if let program = step.elements, elements == nil { return [program] }
         return step.action.programs
+    }
+
+    private var asksCondition: Bool { look.map { rule.edges?.asksCondition($0) == true } ?? true }
+
+    /// For what a rule with `changed`, `enter` or `leave` fires. Nil for other rules, and before that is known.
+    var edge: Edge? { trial.edge }
+
+    /// The values of the programs' variables about earlier values.
+    var edgeLocals: [(name: String, json: [UInt8])] {
+        guard let look, let edges = rule.edges else { return [] }
+        return (trial.edge ?? edges.edge(look, matches: true) ?? .nothing).locals
     }
 
     /// The element of the next step. Nil without `for_each`.
@@ -179,12 +204,18 @@ struct RuleAttempt {
     /// Evaluates the rule's `if:`.
     private mutating func evaluateCondition(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
         conditionHolds = true
+        let holds: Bool
         switch outcomes.first.map(ConditionOutcome.init) {
-        case .holds: return .continues
-        case .fails, nil: return .doesNotFire
+        case .holds: holds = true
+        case .fails: holds = false
+        case nil: holds = look?.matches ?? false
         case .failed(let reason, let isTemporary):
             throw DecisionError(rule: rule.name, reason: reason, isTemporary: isTemporary)
         }
+        guard let look, let edges = rule.edges else { return holds ? .continues : .doesNotFire }
+        seen = edges.lastSeen(look, matches: holds)
+        trial.edge = edges.edge(look, matches: holds)
+        return trial.edge == nil ? .doesNotFire : .continues
     }
 
     /// The draft with the rule's work. Its effects replace the rule's earlier ones.
@@ -235,6 +266,8 @@ struct Draft {
     var origin = EffectOrigin(rule: 0, step: 0, element: nil)
     /// The element of the current step. Nil without `for_each`.
     var element: RuleElement?
+    /// For what the current rule fires, if it compares documents with earlier ones.
+    var edge: Edge?
     /// `$now`: seconds since 1970.
     let now: Int
     /// Whether the document is a tombstone now. Then no other rule applies.

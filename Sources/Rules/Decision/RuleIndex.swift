@@ -30,10 +30,10 @@ struct RuleIndex: Sendable {
     init(_ rules: [Rule]) {
         count = rules.count
         var always = RuleBits(count: count)
-        changes = RuleBits(rules.map { $0.on.contains(.change) })
+        changes = RuleBits(rules.map { $0.on.contains(.change) || $0.edges != nil })
         deletes = RuleBits(rules.map { $0.on.contains(.delete) })
         design = RuleBits(rules.map(\.seesDesignDocuments))
-        let keys = Self.chosenKeys(rules.map { IndexKey.keys(of: $0.when) })
+        let keys = Self.chosenKeys(rules.map { IndexKey.keys(of: $0.scope) })
         var grouped: [[UInt8]: [(rule: Int32, key: IndexKey)]] = [:]
         for index in rules.indices {
             let number = Int32(index)

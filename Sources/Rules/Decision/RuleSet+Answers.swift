@@ -19,7 +19,7 @@ extension RuleSet {
         guard let merge = effect.response?.merge, !decision.isDeletion, !input.isDeleted else { return decision }
         var decision = decision
         do throws(DecisionError) {
-            let outputs = try await outputs(of: merge, answer, effect, origin, decision.document, input, now: now)
+            let outputs = try await outputs(of: merge, answer, effect, origin, decision, input, now: now)
             try self.merge(outputs, merge, origin, into: &decision, of: input)
         } catch {
             decision.status = .failed(error)
@@ -29,12 +29,13 @@ extension RuleSet {
 
     private func outputs(
         of merge: MergeAction, _ answer: JSONText, _ effect: WebhookEffect, _ origin: EffectOrigin,
-        _ document: JSONText, _ input: DecisionInput, now: Int
+        _ decision: Decision, _ input: DecisionInput, now: Int
     ) async throws(DecisionError) -> [[JSONText]] {
         let rule = rules[origin.rule]
-        let locals = (effect.element?.locals ?? []) + [(WebhookResponse.variable, answer.bytes)]
+        let edgeLocals = decision.firedEdges[origin.rule]?.locals ?? []
+        let locals = (effect.element?.locals ?? []) + edgeLocals + [(WebhookResponse.variable, answer.bytes)]
         let calls = calls(
-            merge.patch.programs, of: rule, document: document, matched: input.document, input, now: now,
+            merge.patch.programs, of: rule, document: decision.document, matched: input.document, input, now: now,
             locals: locals, MatchScratch())
         var outputs: [[JSONText]] = []
         for outcome in calls.isEmpty ? [] : await jq?.run(calls) ?? [] {

@@ -66,9 +66,13 @@ package struct RuleExplanation: Sendable {
     private let kind: RuleFileKind
     /// Why the rule can't fire for this kind of change, whatever its selectors. Nil if it can.
     private let exclusion: String?
+    /// How the rule compares the document with what it saw last. Nil if it does not.
+    let comparison: EdgeExplanation?
 
+    /// - Parameter lastSeen: What the rule saw last of the document.
     init(
-        _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool, _ explainer: inout SelectorExplainer
+        _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool, lastSeen: LastSeen? = nil,
+        _ explainer: inout SelectorExplainer
     ) {
         name = rule.name
         when = explainer.explain(rule.when, named: "when", of: document)
@@ -79,8 +83,13 @@ package struct RuleExplanation: Sendable {
         }
         time = rule.time == nil ? .none : .notEvaluated
         condition = rule.condition == nil ? .none : .notEvaluated
-        isSkippedOnError = rule.onError == .skip
+        isSkippedOnError = rule.definition.onError == .skip
         kind = rule.kind
+        comparison = rule.edges.map { edges in
+            let look = try? edges.look(
+                rule, document, isDeleted ? .deleted : .present, before: lastSeen, MatchScratch())
+            return EdgeExplanation(edges: edges, look: look ?? nil)
+        }
         let holds = when.result == .holds
         exclusion = Self.exclusion(
             rule, document, isDeleted: isDeleted, isInConflict: isInConflict,
@@ -94,7 +103,7 @@ package struct RuleExplanation: Sendable {
         if rule.phase == .resolving, !isInConflict {
             return "it applies only to documents in conflict (use --in-conflict to explain it for one)"
         }
-        guard rule.on.contains(isDeleted ? .delete : .change) else {
+        guard rule.edges != nil || rule.on.contains(isDeleted ? .delete : .change) else {
             return isDeleted
                 ? "it does not apply to deletions; that needs `on: [delete]`"
                 : "it applies only to deletions (`on: [delete]`)"
@@ -149,7 +158,9 @@ package struct RuleExplanation: Sendable {
     package var selectorsHold: Bool { earlyOutcome == nil }
 
     /// Whether only `if:` can still prevent the rule from firing.
-    var onlyConditionRemains: Bool { earlyOutcome == nil && timeOutcome == nil }
+    var onlyConditionRemains: Bool {
+        earlyOutcome == nil && timeOutcome == nil && comparison?.asksCondition != false
+    }
 
     /// The outcome for the rule alone, from its selectors, ``condition`` and ``consequence``.
     package var outcome: Outcome { decision.outcome }
@@ -158,10 +169,23 @@ package struct RuleExplanation: Sendable {
     package var reason: String { combinedRemark.map { "\(decision.reason); \($0)" } ?? decision.reason }
 
     private var decision: (outcome: Outcome, reason: String) {
+        guard let comparison else { return decisionBySelectors }
+        let bySelectors = decisionBySelectors
+        if exclusion != nil || bySelectors.outcome == .undecided { return bySelectors }
+        let (fires, reason) = comparison.outcome(matches: bySelectors.outcome == .fires)
+        guard fires else {
+            return bySelectors.outcome == .fires ? (.doesNotFire, "does not fire: \(reason)") : bySelectors
+        }
+        return (firing.outcome, "\(firing.reason): \(reason)")
+    }
+
+    /// The outcome if it did not matter what the rule saw last.
+    private var decisionBySelectors: (outcome: Outcome, reason: String) {
         if let earlyOutcome = earlyOutcome ?? timeOutcome { return earlyOutcome }
         return switch condition {
         case .none, .holds: firing
         case .fails: (.doesNotFire, "does not fire: `if` is not true")
+        case .notEvaluated where comparison?.asksCondition == false: firing
         case .notEvaluated: (.undecided, "would fire if its `if` is true; `if` was not evaluated")
         case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
         }

@@ -82,7 +82,8 @@ extension RuleSet {
 
     private func explainAlone(_ input: DecisionInput, now: Int) async -> [RuleExplanation] {
         var explanations = explain(
-            input.document, isDeleted: input.isDeleted, isInConflict: input.isInConflict)
+            input.document, isDeleted: input.isDeleted, isInConflict: input.isInConflict,
+            lastSeen: input.lastSeen)
         let scratch = MatchScratch()
         await evaluateTimes(&explanations, input, now: now, scratch)
         var evaluated: [Int] = []
@@ -91,7 +92,8 @@ extension RuleSet {
             guard let condition = rule.condition else { continue }
             evaluated.append(index)
             calls += self.calls(
-                [condition], of: rule, document: input.document, matched: input.document, input, now: now, scratch)
+                [condition], of: rule, document: input.document, matched: input.document, input, now: now,
+                locals: explanations[index].comparison?.locals ?? [], scratch)
         }
         for (index, outcome) in zip(evaluated, await jq?.run(calls) ?? []) {
             switch ConditionOutcome(outcome) {
@@ -154,14 +156,16 @@ extension RuleSet {
     /// - Parameters:
     ///   - isDeleted: Whether the document is a tombstone.
     ///   - isInConflict: Whether it has other leaf revisions.
+    ///   - lastSeen: What rules saw last of it, by the rule's name.
     package func explain(
-        _ document: JSONText, isDeleted: Bool = false, isInConflict: Bool = false
+        _ document: JSONText, isDeleted: Bool = false, isInConflict: Bool = false, lastSeen: [String: LastSeen] = [:]
     ) -> [RuleExplanation] {
         let scratch = MatchScratch()
         return rules.map { rule in
             var explainer = SelectorExplainer(scratch)
             return RuleExplanation(
-                rule, document.root, isDeleted: isDeleted, isInConflict: isInConflict, &explainer)
+                rule, document.root, isDeleted: isDeleted, isInConflict: isInConflict,
+                lastSeen: lastSeen[rule.name], &explainer)
         }
     }
 }

@@ -9,6 +9,10 @@ final class Rule: Sendable {
         static let change = Changes(rawValue: 1)
         /// A tombstone.
         static let delete = Changes(rawValue: 2)
+        /// A document that the rule matches now, and did not match before.
+        static let enter = Changes(rawValue: 4)
+        /// A document that the rule no longer matches, is deleted, or can't be seen.
+        static let leave = Changes(rawValue: 8)
     }
 
     /// What to do with a decision if the rule fails.
@@ -22,6 +26,8 @@ final class Rule: Sendable {
     let name: String
     let kind: RuleFileKind
     let on: Changes
+    /// How the rule compares a document with what it saw of it last. Nil: it does not.
+    let edges: EdgeCondition?
     let when: Selector
     let unless: Selector?
     /// The jq program of `at:`, as an index in the ``ProgramList``: the time from which the rule may fire. Nil without
@@ -32,7 +38,6 @@ final class Rule: Sendable {
     let then: [RuleStep]
     /// The phase of a decision in which the rule runs.
     let phase: DecisionPhase
-    let onError: ErrorPolicy
     let definition: Definition
     /// Whether the rule may fire on design documents because its `when` names them. For related documents,
     /// `RelatedDecider.matches(_:)` decides.
@@ -47,6 +52,7 @@ final class Rule: Sendable {
         let allow: [AllowedWarning]
         /// Whether the rule runs over all documents at the times of the file's `every`, and not when documents change.
         let isScheduled: Bool
+        let onError: ErrorPolicy
         /// Everything that the rule's decisions depend on, independent of the file's format, comments and key order.
         let canonical: [UInt8]
         /// Its programs, including those of `if` and `at`.
@@ -54,22 +60,23 @@ final class Rule: Sendable {
     }
 
     private init(
-        name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, time: Int?, condition: Int?,
+        name: String, kind: RuleFileKind, on: Changes, edges: EdgeCondition? = nil, when: Selector, unless: Selector?,
+        time: Int?, condition: Int?,
         then: [RuleStep], onError: ErrorPolicy, allow: [AllowedWarning], isScheduled: Bool,
         source: SourceNode, path: String, programs: [ProgramUse], isRelated: Bool = false
     ) {
         self.name = name
         self.kind = kind
         self.on = on
+        self.edges = edges
         self.when = when
         self.unless = unless
         self.time = time
         self.condition = condition
         self.then = then
         phase = then.first.map { type(of: $0.action).phase } ?? .editing
-        self.onError = onError
         definition = Definition(
-            source: source, path: path, allow: allow, isScheduled: isScheduled,
+            source: source, path: path, allow: allow, isScheduled: isScheduled, onError: onError,
             canonical: Self.canonical(source, on, then, onError), programs: programs)
         seesDesignDocuments = isRelated || when.namesDesignDocuments
     }
@@ -83,6 +90,17 @@ final class Rule: Sendable {
     /// The keyspaces that its actions name, including actions on related documents.
     var otherKeyspaces: Set<String> {
         then.reduce(into: []) { $0.formUnion($1.action.otherKeyspaces) }
+    }
+
+    /// The documents that the rule must look at when they change: those that match this selector, and with `enter` or
+    /// `leave` those that matched before.
+    var scope: Selector { edges?.scope ?? when }
+
+    /// Whether the rule must look at a document, even if it was not known before.
+    func looks(at document: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
+        guard let edges else { return try fires(on: document, scratch) }
+        guard document.kind == .object, seesDesignDocuments || !document.isDesignDocument else { return false }
+        return try edges.scope.matches(document, scratch)
     }
 
     /// Whether `when` holds and `unless` does not. ``condition`` must still be evaluated.
@@ -105,7 +123,8 @@ final class Rule: Sendable {
 // MARK: - Reading
 
 extension Rule {
-    private static let keys = ["name", "when", "unless", "at", "if", "on", "then", "on_error", "allow"]
+    private static let keys =
+        ["name", "when", "unless", "at", "if", "on"] + EdgeCondition.keys + ["then", "on_error", "allow"]
 
     /// Nil, with errors, if the node is not a rule.
     convenience init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -122,18 +141,17 @@ extension Rule {
         }
         let unless = object.node("unless").flatMap { SelectorReader.read($0, errors: errors) }
         let time = Self.time(object, on, reading)
-        let condition = object.node("if").flatMap {
-            Self.program($0, "'if' has no type: everything but false and null is true; remove 'type'", reading)
-        }
-        let then = object.required("then", "list the actions; then: [] only counts the documents").flatMap {
-            Self.steps($0, reading)
-        }
+        let (condition, then) = Self.programs(object, on, reading)
         Self.checkSoleActions(object, on, then ?? [], isScheduled: reading.isScheduled)
+        let readsBefore = reading.uses[earlier...].contains { reading.text(of: $0).contains("$before") }
+        let edges = EdgeCondition(object, on, when: when, keepsValues: readsBefore, reading)
+        if let edges, edges.tracksMatches { EdgeCondition.check(object.node("if"), reading.errors) }
         let onError = Self.errorPolicy(object, reading.kind)
         let allow = AllowedWarning.read(object)
         guard errors.errors.count == before, let name, let when, let then else { return nil }
         self.init(
-            name: name, kind: reading.kind, on: on, when: when, unless: unless, time: time, condition: condition,
+            name: name, kind: reading.kind, on: on, edges: edges, when: when, unless: unless, time: time,
+            condition: condition,
             then: then, onError: onError, allow: allow, isScheduled: reading.isScheduled, source: node,
             path: errors.path, programs: Array(reading.uses[earlier...]))
     }
@@ -152,20 +170,43 @@ extension Rule {
             programs: Array(reading.uses[earlier...]), isRelated: true)
     }
 
+    /// Reads `if` and `then`. Their programs have further variables if the rule compares documents with earlier ones.
+    private static func programs(
+        _ object: SourceObject, _ on: Changes, _ reading: RuleReading
+    ) -> (condition: Int?, then: [RuleStep]?) {
+        let comparesWithBefore = EdgeCondition.isIn(object, on)
+        return reading.with(locals: comparesWithBefore ? Edge.variables : []) {
+            let condition = object.node("if").flatMap {
+                program($0, "'if' has no type: everything but false and null is true; remove 'type'", reading)
+            }
+            let then = object.required("then", "list the actions; then: [] only counts the documents").flatMap {
+                steps($0, reading)
+            }
+            if comparesWithBefore { EdgeCondition.check(then ?? [], object.node("then"), on, reading.errors) }
+            return (condition, then)
+        }
+    }
+
+    private static let changeNames: [(name: String, change: Changes)] = [
+        ("change", .change), ("delete", .delete), ("enter", .enter), ("leave", .leave),
+    ]
+
     private static func changes(_ object: SourceObject) -> Changes {
         guard let node = object.node("on") else { return .change }
         guard case .list(let elements) = node.content, !elements.isEmpty else {
             object.errors.report(
-                at: node.position, "'on' must be a list: [change] (the default), [delete] or [change, delete]")
+                at: node.position,
+                "'on' must be a list of change (the default), delete, enter and leave; write on: [change], or remove it"
+            )
             return []
         }
         var changes: Changes = []
         for element in elements {
-            switch element.content {
-            case .string("change"): changes.insert(.change)
-            case .string("delete"): changes.insert(.delete)
-            default:
-                object.errors.report(at: element.position, "'on' can contain only change and delete; write one of them")
+            if let named = changeNames.first(where: { $0.name == element.text }) {
+                changes.insert(named.change)
+            } else {
+                object.errors.report(
+                    at: element.position, "'on' can contain only change, delete, enter and leave; write one of them")
             }
         }
         return changes
@@ -264,7 +305,7 @@ extension Rule {
         writer.object { writer in
             writer.member("on", integer: on.rawValue)
             if onError != .setAside { writer.member("on_error", string: onError.rawValue) }
-            for name in ["name", "when", "unless", "at", "if"] {
+            for name in ["name", "when", "unless", "at", "if"] + EdgeCondition.keys {
                 if let node = source.member(name) { writer.member(name, raw: node.json) }
             }
             writer.name("then")

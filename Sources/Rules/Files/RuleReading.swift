@@ -48,6 +48,9 @@ final class RuleReading {
         return index
     }
 
+    /// The text of a program that was read.
+    func text(of use: ProgramUse) -> String { shared.programs.all[use.program].text }
+
     /// Reads a value whose programs have further variables.
     func with<Value>(locals: [String], read: () -> Value) -> Value {
         let before = self.locals

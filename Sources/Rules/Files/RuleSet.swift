@@ -19,6 +19,8 @@ package final class RuleSet: Sendable {
     let hasOnePass: Bool
     /// The rules with `aggregate`, in order.
     package let aggregates: [AggregateRule]
+    /// The indexes of the rules with `changed`, `enter` or `leave`.
+    let comparingRules: [Int]
 
     /// SHA-256, in lowercase hexadecimal, of everything that the rules' decisions depend on, including attached files.
     /// Comments, formatting, key order, file names and paths do not affect it.
@@ -51,6 +53,7 @@ package final class RuleSet: Sendable {
         self.filter = filter
         self.isPartial = isPartial
         index = RuleIndex(rules)
+        comparingRules = rules.indices.filter { rules[$0].edges != nil }
         testsExpiry = rules.map(\.testsExpiry)
         self.programs = Programs(
             pool: programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings),
@@ -73,13 +76,14 @@ package final class RuleSet: Sendable {
     /// A set of some rules of another set, with that set's programs.
     ///
     /// - Parameter areRelated: Whether they are the actions of a rule of that set on related documents.
-    private init(_ rules: [Rule], of set: RuleSet, areRelated: Bool = false) {
+    init(_ rules: [Rule], of set: RuleSet, areRelated: Bool = false) {
         self.rules = rules
         kind = set.kind
         otherwise = .pass
         filter = areRelated ? nil : set.filter
         isPartial = set.isPartial
         index = RuleIndex(rules)
+        comparingRules = rules.indices.filter { rules[$0].edges != nil }
         testsExpiry = rules.map(\.testsExpiry)
         programs = set.programs
         hasOnePass = areRelated || set.hasOnePass
@@ -181,7 +185,7 @@ package final class RuleSet: Sendable {
     }
 
     /// Whether the rule with this index has `on_error: skip`: if it fails, the effects of other rules remain.
-    package func skipsErrors(of rule: Int) -> Bool { rules[rule].onError == .skip }
+    package func skipsErrors(of rule: Int) -> Bool { rules[rule].definition.onError == .skip }
 
     /// Starts to prepare the jq programs for the first decision, if there are any. Returns at once.
     package func prepare() { jq?.startSoon() }

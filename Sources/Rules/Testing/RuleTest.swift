@@ -6,6 +6,8 @@ struct RuleTest: Sendable {
     let name: String
     let position: SourcePosition
     let given: JSONText
+    /// The document as the rules saw it last. Nil: they see it for the first time.
+    let before: JSONText?
     /// Whether the document has other leaf revisions.
     let isInConflict: Bool
     /// `$now`, in seconds since 1970. Nil: the runner's time.
@@ -16,14 +18,15 @@ struct RuleTest: Sendable {
 }
 
 extension RuleTest {
-    private static let keys = ["name", "given", "in_conflict", "now", "slurp", "expect"]
+    private static let keys = ["name", "before", "given", "in_conflict", "now", "slurp", "expect"]
 
     /// Nil, with errors, if the node is not a test.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
         guard let object = SourceObject(node, "a test", known: Self.keys, errors: errors) else { return nil }
-        let before = errors.errors.count
+        let errorCount = errors.errors.count
         let name = object.requiredText("name", "say what the test shows")
+        let before = object.node("before").flatMap { Self.before($0, reading) }
         let given = object.required("given", "give the document: given: { _id: t1, type: task }")
         if let given, case .object = given.content {
         } else if let given {
@@ -35,11 +38,24 @@ extension RuleTest {
         let expectation = object.required("expect", "say what is expected: expect: { fired: [] }").flatMap {
             RuleExpectation($0, reading)
         }
-        guard errors.errors.count == before, let name, let given, let expectation else { return nil }
+        guard errors.errors.count == errorCount, let name, let given, let expectation else { return nil }
         self.init(
-            name: name, position: node.position, given: given.jsonText, isInConflict: isInConflict, now: now,
-            slurps: slurps,
-            expectation: expectation)
+            name: name, position: node.position, given: given.jsonText, before: before, isInConflict: isInConflict,
+            now: now, slurps: slurps, expectation: expectation)
+    }
+
+    private static func before(_ node: SourceNode, _ reading: RuleReading) -> JSONText? {
+        if reading.kind == .mapping {
+            reading.errors.report(
+                at: node.position, "'before' has no meaning in a mapping, which sees each document once; remove it")
+        }
+        guard case .object = node.content else {
+            reading.errors.reportKind(
+                of: node, "'before' must be the document as the rules saw it last",
+                remedy: "write before: { _id: t1, type: task }")
+            return nil
+        }
+        return node.jsonText
     }
 
     private static func slurps(_ node: SourceNode, _ reading: RuleReading) -> [JQBinding] {

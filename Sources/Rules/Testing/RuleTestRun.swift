@@ -12,9 +12,8 @@ extension RuleFileSet {
             let shared = ruleSet(for: file, slurps: [])
             for test in file.tests {
                 let ruleSet = test.slurps.isEmpty ? shared : ruleSet(for: file, slurps: test.slurps)
-                let input = DecisionInput(
-                    test.given, isDeleted: test.given.root["_deleted"]?.bool == true, isInConflict: test.isInConflict)
-                let decisions = await ruleSet.makeDecider().decide(on: [input], now: test.now ?? now)
+                let decisions = await ruleSet.makeDecider().decide(
+                    on: [await test.input(ruleSet, now: now)], now: test.now ?? now)
                 guard let decision = decisions.first else { continue }
                 let report = DecisionReport(
                     test.given, decision, names: ruleSet.names, aggregates: ruleSet.aggregates)
@@ -35,6 +34,16 @@ extension RuleFileSet {
         return RuleSet(
             file.rules, kind: file.kind, otherwise: file.otherwise?.value ?? .pass, programs: programs,
             bindings: bindings)
+    }
+}
+
+extension RuleTest {
+    fileprivate func input(_ ruleSet: RuleSet, now: Int) async -> DecisionInput {
+        var lastSeen: [String: LastSeen] = [:]
+        if let before { lastSeen = await ruleSet.lastSeen(of: before, now: self.now ?? now) }
+        return DecisionInput(
+            given, isDeleted: given.root["_deleted"]?.bool == true, lastSeen: lastSeen,
+            isLost: given.root["_removed"]?.bool == true, isInConflict: isInConflict)
     }
 }
 

@@ -37,6 +37,12 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         transform: Count.parse)
     var limit: Count?
 
+    @Flag(
+        help:
+            "Only show all documents to rules with 'changed', enter or leave: nothing fires. Stop the bot first: its state is used."
+    )
+    var learn = false
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -45,11 +51,12 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
     var now: PointInTimeArgument?
 
     func run() async throws {
+        let learn = learn
         let environment = try config.environment()
         guard try now == nil || environment.isOn(job.dryRun, "dry-run") else {
             throw CommandError(.usage, "--now requires --dry-run; add --dry-run, or remove --now")
         }
-        var plan = try JobPlan(self, environment, try log.logger(environment), namePrefix: "fix-")
+        var plan = try JobPlan(self, environment, try log.logger(environment), namePrefix: learn ? "" : "fix-")
         plan.settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         try setTime(of: &plan.settings, environment)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
@@ -60,12 +67,16 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
             plan.connection.logger.warning(
                 "no rule changes a document, so the next pass with --limit begins with the same documents")
         }
+        if learn, ruleSet.comparing.isEmpty {
+            throw CommandError(
+                .usage, "--learn is for rules with 'changed', enter or leave, and there are none; remove it")
+        }
         var job = plan.job(ruleSet)
         job.progress = try progress(environment, plan.settings)
         try await job.run { [name = plan.name] parts in
             try await Fixer(
-                gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name, settings: parts.settings,
-                report: parts.report, logger: parts.logger
+                gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name, mode: learn ? .learn : .pass,
+                settings: parts.settings, report: parts.report, logger: parts.logger
             ).run()
         } whenDone: { counters in
             guard job.connection.logger.logLevel <= .info else { return }

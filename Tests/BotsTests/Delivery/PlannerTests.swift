@@ -29,7 +29,7 @@ import Testing
         let interruptions = InterruptedDecisions()
         return Planner(
             ruleSet: set, decider: set.makeDecider(), interruptions: interruptions, note: interruptions.makeNote(0),
-            countsEffects: countsEffects, now: { 0 })
+            countsEffects: countsEffects, onlyLearns: false, now: { 0 })
     }
 
     private func course(_ document: String) -> Course {

@@ -75,6 +75,9 @@ package struct EffectOrigin: Hashable, Sendable {
 package enum EffectKey {
     /// SHA-256, in lowercase hexadecimal, of a JSON list: database, document, revision, rule, action and its place.
     ///
+    /// A rule with `changed`, `enter` or `leave` fires once for each edge, so the edge replaces the revision. The key then
+    /// stays the same if the document changes after a crash between the effect and its record.
+    ///
     /// A rule with `at:` fires once for each time of a document, so that time replaces the revision. The key then stays
     /// the same after a crash between the write of the document and the record that the rule has fired. A rule of a
     /// file with `every:` acts on one revision many times, so the time is added as a further element.
@@ -85,10 +88,11 @@ package enum EffectKey {
     ///   - rule: The rule's name.
     ///   - action: The action's name.
     ///   - time: The time for which the rule fired: ``Decision/firedTimes``. Nil without `at:`.
+    ///   - edge: What the rule fired for: ``Decision/firedEdges``. Nil without `changed`, `enter` or `leave`.
     ///   - passTime: The time of the pass over all documents. Nil without `every:`.
     package static func text(
         database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin,
-        time: Int? = nil, passTime: Int? = nil
+        time: Int? = nil, edge: Edge? = nil, passTime: Int? = nil
     ) -> String {
         var writer = JSONWriter()
         writer.array { writer in
@@ -96,6 +100,8 @@ package enum EffectKey {
             writer.raw(document.root["_id"]?.bytes ?? Array("null".utf8)[...])
             if let time {
                 writer.object { $0.member("at", integer: time) }
+            } else if let edge = edge?.key {
+                writer.object { $0.member("edge", string: edge) }
             } else {
                 writer.raw(document.root["_rev"]?.bytes ?? Array("null".utf8)[...])
             }

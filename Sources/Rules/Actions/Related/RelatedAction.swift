@@ -81,7 +81,9 @@ struct RelatedAction: Action {
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         guard let selector = try selector.filled(outputs) else { return }
         draft.effects.append(
-            RelatedEffect(origin: draft.origin, selector: selector, limit: limit, rule: rule, source: draft.document))
+            RelatedEffect(
+                origin: draft.origin, selector: selector, limit: limit, rule: rule, source: draft.document,
+                locals: draft.edge?.locals ?? []))
     }
 
     /// Also writes the content of attached files.
@@ -133,6 +135,8 @@ package struct RelatedEffect: Effect {
     let rule: Rule
     /// The changed document, as the rule left it.
     let source: JSONText
+    /// The values of further variables of the programs.
+    let locals: [(name: String, json: [UInt8])]
 
     /// Whether its actions also `put` documents.
     package var mayPut: Bool {
@@ -178,7 +182,7 @@ package final class RelatedDecider {
     package func decide(
         on documents: [JSONText], now: Int, stored: StoredAttachmentReader? = nil
     ) async -> [Decision] {
-        let source = DecisionInput.Source(document: effect.source, change: change)
+        let source = DecisionInput.Source(document: effect.source, change: change, locals: effect.locals)
         return await decider.decide(
             on: documents.map { DecisionInput($0, source: source) }, now: now, stored: stored)
     }

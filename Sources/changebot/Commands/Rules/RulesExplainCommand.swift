@@ -14,6 +14,12 @@ struct RulesExplainCommand: AsyncParsableCommand {
         help: ArgumentHelp("A file with one JSON document, or - for stdin.", valueName: "file"), completion: .file())
     var document: String
 
+    @Option(
+        help: ArgumentHelp(
+            "A file with the document as rules with 'changed', enter or leave saw it last. Default: they see it for the first time.",
+            valueName: "file"), completion: .file())
+    var before: String?
+
     @Option(help: "Explain only the rule with this name. Can be repeated.")
     var rule: [String] = []
 
@@ -37,9 +43,12 @@ struct RulesExplainCommand: AsyncParsableCommand {
         let ruleSet = try ruleFiles.ruleSet(slurps: slurps.load(environment))
         try ruleFiles.require(names)
         let text = try Self.read(document)
+        let now = try now.seconds(environment)
+        var lastSeen: [String: LastSeen] = [:]
+        if let before { lastSeen = await ruleSet.lastSeen(of: try Self.read(before), now: now) }
         let input = DecisionInput(
-            text, isDeleted: text.root["_deleted"]?.bool == true, isInConflict: inConflict)
-        let (explanations, summary) = await ruleSet.explain(input, now: try now.seconds(environment), only: names)
+            text, isDeleted: text.root["_deleted"]?.bool == true, lastSeen: lastSeen, isInConflict: inConflict)
+        let (explanations, summary) = await ruleSet.explain(input, now: now, only: names)
         for explanation in explanations {
             for line in explanation.lines { Console.print(style.marked(line)) }
         }

@@ -22,6 +22,12 @@ struct RulesTryCommand: AsyncParsableCommand {
         completion: .file())
     var input: String
 
+    @Option(
+        help: ArgumentHelp(
+            "The same documents as rules with 'changed', enter or leave saw them last, matched by _id. Default: the rules see each document for the first time.",
+            valueName: "file"), completion: .file())
+    var before: String?
+
     @OptionGroup var form: InputOptions
 
     @OptionGroup var now: NowOption
@@ -34,17 +40,28 @@ struct RulesTryCommand: AsyncParsableCommand {
         let environment = Environment()
         let ruleSet = try files.load().ruleSet(slurps: slurps.load(environment))
         var trial = RuleTrial(ruleSet: ruleSet, now: try now.seconds(environment), input: input, notes: notes)
-        let format = try form.format(environment)
-        let delimiter = try form.delimiter(for: input, environment)
-        do {
-            var source = try DocumentSource(path: input, format: format, delimiter: delimiter)
-            while let item = try source.next() { try await trial.take(item) }
-        } catch let error as SourceError {
+        if let before { try await read(before, environment) { await trial.learn($0) } }
+        do { try await read(input, environment) { try await trial.take($0) } } catch {
             try await trial.decide()
-            throw CommandError(error, input)
+            throw error
         }
         try await trial.decide()
         if trial.hasErrors { throw CommandError(.invalidData) }
+    }
+}
+
+extension RulesTryCommand {
+    private func read(
+        _ path: String, _ environment: Environment, _ take: (SourceItem) async throws -> Void
+    ) async throws {
+        let format = try form.format(environment)
+        let delimiter = try form.delimiter(for: path, environment)
+        do {
+            var source = try DocumentSource(path: path, format: format, delimiter: delimiter)
+            while let item = try source.next() { try await take(item) }
+        } catch let error as SourceError {
+            throw CommandError(error, path)
+        }
     }
 }
 
@@ -54,7 +71,9 @@ private struct RuleTrial {
     private static let batchSize = 250
     private static let batchBytes = 4 << 20
 
-    private let names: [String]
+    private let ruleSet: RuleSet
+    /// What rules saw last of the documents, by id and rule.
+    private var lastSeen: [String: [String: LastSeen]] = [:]
     private let decider: Decider
     private let now: Int
     private let aggregates: [AggregateRule]
@@ -69,7 +88,7 @@ private struct RuleTrial {
     ///   - now: Seconds since 1970.
     ///   - input: The path of the documents, for errors.
     init(ruleSet: RuleSet, now: Int, input: String, notes: NoteOptions) {
-        names = ruleSet.names
+        self.ruleSet = ruleSet
         aggregates = ruleSet.aggregates
         decider = ruleSet.makeDecider()
         self.now = now
@@ -77,12 +96,19 @@ private struct RuleTrial {
         self.notes = notes
     }
 
+    /// Notes what rules see of an earlier document.
+    mutating func learn(_ item: SourceItem) async {
+        guard case .document(let document) = item, let id = document.text.root["_id"]?.string else { return }
+        lastSeen[id] = await ruleSet.lastSeen(of: document.text, now: now)
+    }
+
     /// Adds a document to the batch, and decides the batch when it is full.
     mutating func take(_ item: SourceItem) async throws {
         switch item {
         case .document(let document):
             let isDeleted = document.text.root["_deleted"]?.bool == true
-            batch.append(DecisionInput(document.text, isDeleted: isDeleted))
+            let seen = document.text.root["_id"]?.string.flatMap { lastSeen[$0] } ?? [:]
+            batch.append(DecisionInput(document.text, isDeleted: isDeleted, lastSeen: seen))
             bytes += document.bytes.count
         case .error(let error):
             hasErrors = true
@@ -93,7 +119,7 @@ private struct RuleTrial {
 
     mutating func decide() async throws {
         for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
-            let report = DecisionReport(input.document, decision, names: names, aggregates: aggregates)
+            let report = DecisionReport(input.document, decision, names: ruleSet.names, aggregates: aggregates)
             try Console.write(report.line())
             for problem in report.damagedBlobs where try !notes.isQuiet() {
                 let id = input.document.root["_id"]?.string ?? ""

@@ -1,0 +1,56 @@
+internal import Encodings
+internal import LosslessJSON
+
+/// The difference between two looks at a document for which a rule with `changed`, `enter` or `leave` fires.
+package struct Edge: Sendable, Equatable {
+    /// What happened.
+    package enum Kind: String, Sendable {
+        /// A member in `changed` has another value.
+        case change
+        /// The document matches the rule now.
+        case enter
+        /// It does not match any longer, is deleted, or can't be seen.
+        case leave
+        /// No difference: the rule also fires for any change or deletion.
+        case none
+    }
+
+    package let kind: Kind
+    /// Identifies the edge among those of the rule and the document. The same after a crash, whatever revision the
+    /// document has then, as long as it has the same values. Nil without a difference: the revision identifies it.
+    package let key: String?
+    /// The names of the members in `changed` that differ. When the rule sees the document for the first time: those that
+    /// the document has.
+    package let changed: [String]
+    /// The earlier values, as an object. Null when the rule sees the document for the first time.
+    let before: [UInt8]
+
+    init(_ kind: Kind, after: LastSeen?, now: [MemberDigest], changed: [String], before: [UInt8]) {
+        self.kind = kind
+        let to = kind == .leave ? "" : now.map { String($0.bits, radix: 16) }.joined(separator: ",")
+        key = kind == .none ? nil : "\(kind.rawValue):\(String(after?.edge ?? 0, radix: 16)):\(to)"
+        self.changed = changed
+        self.before = before
+    }
+
+    private init() { (kind, key, changed, before) = (.none, nil, [], Array("null".utf8)) }
+
+    /// Nothing is known.
+    static let nothing = Edge()
+
+    /// The names of the additional variables in the programs of such rules.
+    static let variables = ["changed", "before"]
+
+    /// Their values.
+    var locals: [(name: String, json: [UInt8])] {
+        var list = JSONWriter()
+        list.array { list in for name in changed { list.string(name) } }
+        return [("changed", list.bytes), ("before", before)]
+    }
+
+    /// ``LastSeen/edge`` after this one has fired on a revision.
+    func next(after last: LastSeen?, revision: String) -> UInt64 {
+        guard let key else { return last?.edge ?? 0 }
+        return max(1, MemberDigest.of("\(last?.edge ?? 0) \(key) \(revision)"))
+    }
+}

@@ -1,0 +1,188 @@
+internal import Encodings
+internal import LosslessJSON
+
+/// The part of a rule that compares a document with what the rule saw last of it: `changed`, `on: [enter]`, `on: [leave]`.
+struct EdgeCondition: Sendable {
+    /// What to do with a document that the rule sees for the first time.
+    enum FirstLook: String, Sendable {
+        case fire, learn
+    }
+
+    /// The members in `changed`. Empty: any change counts.
+    let changed: [MemberPath]
+    /// The members whose values are remembered.
+    private let remembered: [MemberPath]
+    /// `first`. Nil: the default of the edge.
+    let first: FirstLook?
+    let on: Rule.Changes
+    /// The documents that the rule looks at, besides those that it knows. With `changed`: all that match the conditions
+    /// of `when` on other members, because a document may match only once such a member has changed.
+    let scope: Selector
+
+    /// The most bytes of the remembered values of one document.
+    static let valuesLimit = 4096
+
+    /// The names of the members whose values are remembered, sorted.
+    var rememberedNames: [String] { remembered.map(\.text).sorted() }
+
+    /// Whether the rule knows of each document whether it matches.
+    var tracksMatches: Bool { !on.isDisjoint(with: [.enter, .leave]) }
+
+    /// Whether documents that don't match must be recorded, so that they are not seen for the first time later.
+    private var recordsOthers: Bool { on.contains(.enter) && first(.enter) == .learn }
+
+    func first(_ kind: Edge.Kind) -> FirstLook { first ?? (kind == .enter ? .fire : .learn) }
+
+    /// - Parameters:
+    ///   - remembered: The members whose values are remembered.
+    ///   - when: The rule's `when`.
+    init(
+        _ on: Rule.Changes, changed: [MemberPath], remembered: [MemberPath], first: FirstLook?, when: Selector
+    ) {
+        (self.on, self.changed, self.first) = (on, changed, first)
+        self.remembered = remembered.filter { member in
+            !remembered.contains { $0.path.steps.count < member.path.steps.count && $0.overlaps(member.path) }
+        }
+        let learnsAll = on.contains(.enter) && first == .learn
+        scope = learnsAll ? .all([]) : .all(when.conjuncts.filter { clause in !changed.contains(where: clause.reads) })
+    }
+}
+
+extension Selector {
+    /// Whether the selector depends on a member.
+    fileprivate func reads(_ member: MemberPath) -> Bool {
+        switch self {
+        case .all(let selectors), .any(let selectors), .none(let selectors): selectors.contains { $0.reads(member) }
+        case .not(let selector): selector.reads(member)
+        case .field(let path, _): member.overlaps(path)
+        case .value: true
+        }
+    }
+}
+
+// MARK: - Looking at a document
+
+extension EdgeCondition {
+    /// What a rule sees of a document.
+    struct Look: Sendable {
+        /// What the rule knows from earlier. Nil: it sees the document for the first time.
+        let before: LastSeen?
+        /// Whether the rule's selectors hold.
+        let matches: Bool
+        /// Whether the document is deleted, or can't be seen any longer.
+        let isGone: Bool
+        /// The current digests of the members in `changed`.
+        let digests: [MemberDigest]
+        /// The current values, as ``LastSeen/values``.
+        let values: [UInt8]
+        /// Whether nothing fires, because the memory is only filled.
+        var onlyLearns = false
+
+        /// Whether the members in `changed` differ.
+        var differs: Bool { before.map { $0.digests != digests } ?? true }
+    }
+
+    /// What has become of a document.
+    enum Fate: Sendable {
+        case present, deleted
+        /// This client can't see it any longer, or the rules have just deleted it.
+        case lost
+    }
+
+    /// - Parameter before: What the rule knows from earlier.
+    /// - Returns: Nil if the rule does not look at the document.
+    func look(
+        _ rule: Rule, _ document: JSONValue, _ fate: Fate, before: LastSeen?, _ scratch: MatchScratch
+    ) throws(MatchError) -> Look? {
+        guard fate == .present else {
+            var matches = false
+            if fate == .deleted, on.contains(.delete) { matches = try rule.fires(on: document, scratch) }
+            guard matches || before?.matched == true else { return nil }
+            let digests = before?.digests ?? changed.map { _ in .missing }
+            return Look(before: before, matches: matches, isGone: true, digests: digests, values: [])
+        }
+        let matches = try rule.fires(on: document, scratch)
+        if !matches, before == nil, try !rule.looks(at: document, scratch) { return nil }
+        return Look(
+            before: before, matches: matches, isGone: false, digests: changed.map { $0.digest(in: document) },
+            values: values(in: document))
+    }
+
+    /// Whether the outcome depends on the rule's `if`.
+    func asksCondition(_ look: Look) -> Bool {
+        guard look.matches else { return false }
+        if tracksMatches { return true }
+        return look.differs && !look.onlyLearns && (look.before != nil || first(.change) == .fire)
+    }
+
+    /// Why the rule fires. Nil if it does not fire.
+    ///
+    /// - Parameter matches: Whether selectors and `if` hold.
+    func edge(_ look: Look, matches: Bool) -> Edge? {
+        guard !look.onlyLearns, let kind = kind(look, matches) else { return nil }
+        let names = zip(changed.indices, changed).filter { index, _ in
+            guard let before = look.before else { return look.digests[index] != .missing }
+            return before.digests[index] != look.digests[index]
+        }
+        let known = look.before.map { $0.values.isEmpty ? Array("{}".utf8) : $0.values }
+        return Edge(
+            kind, after: look.before, now: look.digests, changed: names.map(\.1.text),
+            before: known ?? Array("null".utf8))
+    }
+
+    private func kind(_ look: Look, _ matches: Bool) -> Edge.Kind? {
+        if on.contains(.leave), look.before?.matched == true, look.isGone || !matches { return .leave }
+        guard matches else { return nil }
+        if look.isGone { return .some(.none) }
+        if on.contains(.enter), look.before.map({ !$0.matched }) ?? (first(.enter) == .fire) { return .enter }
+        guard on.contains(.change) else { return nil }
+        if changed.isEmpty { return .some(.none) }
+        return look.differs && (look.before != nil || first(.change) == .fire) ? .change : nil
+    }
+
+    /// What the rule knows after the look. Nil: nothing.
+    func lastSeen(_ look: Look, matches: Bool) -> LastSeen? {
+        if look.isGone {
+            var seen = look.before
+            seen?.matched = false
+            if changed.isEmpty { seen?.values = [] }
+            return seen
+        }
+        let matched = tracksMatches && matches
+        guard look.before != nil || matched || !changed.isEmpty || recordsOthers else { return nil }
+        return LastSeen(
+            matched: matched, digests: look.digests, values: matched || !changed.isEmpty ? look.values : [],
+            edge: look.before?.edge ?? 0)
+    }
+}
+
+// MARK: - Remembered values
+
+extension EdgeCondition {
+    /// The remembered values of a document, as an object with these members alone. Empty if none are remembered.
+    func values(in document: JSONValue) -> [UInt8] {
+        guard !remembered.isEmpty else { return [] }
+        var writer = JSONWriter()
+        Self.write(
+            remembered.compactMap { member in
+                member.value(in: document).map { (member.path.steps[...].map(\.name)[...], $0) }
+            }, to: &writer)
+        return writer.bytes
+    }
+
+    /// Writes members, each with the names on its path, as nested objects.
+    private static func write(_ members: [(path: ArraySlice<[UInt8]>, value: JSONValue)], to writer: inout JSONWriter) {
+        writer.object { writer in
+            var written: Set<[UInt8]> = []
+            for (path, value) in members {
+                guard let name = path.first, written.insert(name).inserted else { continue }
+                writer.name(String(decoding: name, as: UTF8.self))
+                guard path.count > 1 else {
+                    writer.raw(value.bytes)
+                    continue
+                }
+                write(members.filter { $0.path.first == name }.map { ($0.path.dropFirst(), $0.value) }, to: &writer)
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import LosslessJSON
+
+/// What a rule with `changed`, `enter` or `leave` saw of a document when it last looked at it.
+///
+/// ``encoded`` takes 9 bytes, 8 more for each member in `changed` and once an edge has fired, and the remembered values.
+package struct LastSeen: Sendable, Equatable {
+    /// Whether the document matched the rule.
+    var matched = false
+    /// The members in `changed`, in order.
+    var digests: [MemberDigest] = []
+    /// The values of the members in `changed` and `remember`, as an object. Empty if the rule needs none.
+    var values: [UInt8] = []
+    /// Identifies the next edge. Different after each edge that has fired.
+    var edge: UInt64 = 0
+}
+
+// MARK: - In the state
+
+extension LastSeen {
+    private static let matchedFlag: UInt8 = 1
+    private static let edgeFlag: UInt8 = 2
+
+    /// The bytes that ``init(encoded:memberCount:)`` reads.
+    package var encoded: [UInt8] {
+        var bytes = [(matched ? Self.matchedFlag : 0) | (edge == 0 ? 0 : Self.edgeFlag)]
+        func append(_ number: UInt64) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+        if edge != 0 { append(edge) }
+        for digest in digests { append(digest.bits) }
+        return bytes + values
+    }
+
+    /// Nil if the bytes are not a record of a rule with so many members in `changed`.
+    package init?(encoded: [UInt8], memberCount: Int) {
+        var bytes = encoded[...]
+        guard let flags = bytes.popFirst(), flags <= Self.matchedFlag | Self.edgeFlag else { return nil }
+        func number() -> UInt64? {
+            guard bytes.count >= 8 else { return nil }
+            defer { bytes.removeFirst(8) }
+            return bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        matched = flags & Self.matchedFlag != 0
+        if flags & Self.edgeFlag != 0 {
+            guard let number = number() else { return nil }
+            edge = number
+        }
+        for _ in 0..<memberCount {
+            guard let number = number() else { return nil }
+            digests.append(MemberDigest(bits: number))
+        }
+        values = Array(bytes)
+    }
+}
+
+/// What a rule saw last of the decided document.
+package struct SeenByRule: Sendable, Equatable {
+    /// The rule's name.
+    package let rule: String
+    package let lastSeen: LastSeen
+}

@@ -1,0 +1,218 @@
+import BotState
+import Bots
+import Delivery
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Rules
+import TestKit
+import Testing
+
+/// Rules with `changed`, `enter` and `leave`, compared with what a script did to the documents.
+@Suite(.limitedParallelism) struct EdgeTests {
+    private static func rules(_ receiver: TestReceiver) -> String {
+        func webhook(_ rule: String) -> String {
+            """
+            webhook: { url: \(receiver.url), body: { jq: '[ "\(rule)", ._id, $changed, $before.done, .done ]' } }
+            """
+        }
+        return """
+            version: 1
+            rules:
+              - name: changed
+                when: { type: task }
+                changed: [done]
+                then: [ \(webhook("changed")) ]
+              - name: finished
+                when: { type: task, done: true }
+                on: [enter]
+                then: [ \(webhook("finished")) ]
+              - name: reopened
+                when: { type: task, done: true }
+                on: [leave]
+                remember: [done]
+                then: [ \(webhook("reopened")) ]
+            """
+    }
+
+    /// A document as a script last wrote it. Nil: it is deleted.
+    private typealias Task = (type: String, done: Int?)
+
+    private struct Script {
+        var random = SystemRandomNumberGenerator()
+        var documents: [String: Task?] = [:]
+
+        func isDone(_ id: String) -> Bool { (documents[id] ?? nil).map { $0.type == "task" && $0.done == 1 } ?? false }
+    }
+
+    private static func body(_ id: String, _ revision: String?, _ task: Task?, _ number: Int) -> String {
+        let rev = revision.map { #""_rev":"\#($0)","# } ?? ""
+        guard let task else { return #"{"_id":"\#(id)",\#(rev)"_deleted":true}"# }
+        let done = task.done.map { #""done":\#($0 == 1 ? "true" : $0 == 0 ? "false" : "\"later\""),"# } ?? ""
+        return #"{"_id":"\#(id)",\#(rev)\#(done)"type":"\#(task.type)","number":\#(number)}"#
+    }
+
+    /// Writes one document, whatever its revision is.
+    private func write(_ bed: BotTestBed, _ id: String, _ task: Task?, _ number: Int) async throws {
+        let stored = try await bed.stored(DocumentID(id))
+        if stored == nil, task == nil { return }
+        let body = Self.body(id, stored?.root["_rev"]?.string, task, number)
+        let outcomes = try await bed.phone.bulkDocs([BulkDocument(id: DocumentID(id), segments: [Array(body.utf8)])])
+        guard case .written? = outcomes.first else {
+            Issue.record("not written: \(outcomes)")
+            return
+        }
+    }
+
+    /// The events that the receiver has got, without their ids.
+    private func events(_ receiver: TestReceiver, from start: Int) -> [String] {
+        receiver.requests.dropFirst(start).map { String(decoding: $0.body, as: UTF8.self) }.sorted()
+    }
+
+    @Test func eachEdgeBetweenTwoLooksFiresOnce() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules(receiver))
+            var random = SplitMix64(seed: 7)
+            let ids = (0..<40).map { "t\($0)" }
+            var now: [String: Task?] = [:]
+            var seen: [String: Task] = [:]
+            var matched: Set<String> = []
+            for round in 0..<8 {
+                for _ in 0..<60 {
+                    guard let id = ids.randomElement(using: &random) else { continue }
+                    let kind = Int.random(in: 0..<10, using: &random)
+                    let task: Task? =
+                        kind == 0 ? nil : (kind == 1 ? "note" : "task", [nil, 0, 1, 2].randomElement(using: &random) ?? nil)
+                    let isKnown = now[id].map { $0 != nil } ?? false
+                    if task == nil, !isKnown { continue }
+                    try await write(bed, id, task, round)
+                    now[id] = .some(task)
+                }
+                let start = receiver.requests.count
+                try await bed.runOnce(rules)
+                var expected: [String] = []
+                func text(_ done: Int?) -> String { done.map { $0 == 1 ? "true" : $0 == 0 ? "false" : #""later""# } ?? "null" }
+                for (id, task) in now {
+                    let isDone = task.map { $0.type == "task" && $0.done == 1 } ?? false
+                    let done = text(task?.done)
+                    if isDone, !matched.contains(id) { expected.append(#"["finished","\#(id)",[],null,\#(done)]"#) }
+                    if !isDone, matched.contains(id) { expected.append(#"["reopened","\#(id)",[],true,\#(done)]"#) }
+                    if isDone { matched.insert(id) } else { matched.remove(id) }
+                    guard let task, task.type == "task" else { continue }
+                    if let before = seen[id], before.done != task.done {
+                        expected.append(#"["changed","\#(id)",["done"],\#(text(before.done)),\#(done)]"#)
+                    }
+                    seen[id] = task
+                }
+                #expect(reduced(events(receiver, from: start)) == reduced(expected.sorted()), "round \(round)")
+            }
+            #expect(Set(receiver.requests.map(\.eventID)).count == receiver.requests.count)
+        }
+    }
+
+    /// `$before` of a rule that fired `enter` before is an object.
+    private func reduced(_ events: [String]) -> [String] { events }
+
+    /// A state that is restored is like a kill before anything was recorded.
+    @Test func edgesAreRepeatedUnderTheSameIDs() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            guard !TestEngine.isUsedByAllTests else { return }
+            let rules = try bed.rules(Self.rules(receiver))
+            for number in 0..<20 { try await write(bed, "t\(number)", ("task", 0), 0) }
+            try await bed.runOnce(rules)
+            let (state, copy) = (bed.directory + "/state", bed.directory + "/copy")
+            try FileManager.default.copyItem(atPath: state, toPath: copy)
+            for number in 0..<20 { try await write(bed, "t\(number)", ("task", 1), 1) }
+            try await bed.runOnce(rules)
+            let first = receiver.requests.compactMap(\.eventID)
+            #expect(Set(first).count == 40)
+            try FileManager.default.removeItem(atPath: state)
+            try FileManager.default.moveItem(atPath: copy, toPath: state)
+            // Other members may have changed meanwhile.
+            for number in 0..<10 { try await write(bed, "t\(number)", ("task", 1), 2) }
+            try await bed.runOnce(rules)
+            let again = receiver.requests.dropFirst(first.count).compactMap(\.eventID)
+            #expect(again.count == 40 && Set(again) == Set(first))
+        }
+    }
+
+    @Test func learningFillsTheMemoryWithoutActing() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules(receiver))
+            for number in 0..<5 { try await write(bed, "t\(number)", ("task", number % 2), 0) }
+            let counters = try await bed.fix(rules, state: "state", mode: .learn)
+            #expect(counters.changes >= 5 && counters.written == 0 && counters.webhooks.accepted == 0)
+            #expect(receiver.requests.isEmpty)
+            try await bed.runOnce(rules)
+            #expect(receiver.requests.isEmpty)
+            try await write(bed, "t0", ("task", 1), 1)
+            try await bed.runOnce(rules)
+            #expect(
+                events(receiver, from: 0) == [
+                    #"["changed","t0",["done"],false,true]"#, #"["finished","t0",[],null,true]"#,
+                ])
+        }
+    }
+
+    @Test func editedRuleStartsAnewAndOthersDoNot() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            let rules = Self.rules(receiver)
+            try await write(bed, "t", ("task", 1), 0)
+            try await bed.runOnce(bed.rules(rules))
+            #expect(events(receiver, from: 0) == [#"["finished","t",[],null,true]"#])
+            let edited = rules.replacing("when: { type: task, done: true }\n    on: [enter]", with: "when: { done: true }\n    on: [enter]")
+            #expect(edited != rules)
+            try await write(bed, "t", ("task", 1), 1)
+            try await bed.runOnce(bed.rules(edited))
+            #expect(events(receiver, from: 1) == [#"["finished","t",[],null,true]"#])
+            try await write(bed, "t", ("task", 0), 2)
+            try await bed.runOnce(bed.rules(edited))
+            #expect(
+                events(receiver, from: 2) == [
+                    #"["changed","t",["done"],true,false]"#, #"["reopened","t",[],true,false]"#,
+                ])
+        }
+    }
+
+    @Test func dryRunRecordsNothing() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules(receiver))
+            try await write(bed, "t", ("task", 0), 0)
+            try await bed.runOnce(rules)
+            try await write(bed, "t", ("task", 1), 1)
+            for _ in 0..<2 {
+                let counters = try await bed.runOnce(rules) { $0.delivery.preview = Preview { _ in } }
+                #expect(counters.rules == ["changed": 1, "finished": 1])
+            }
+            try await bed.runOnce(rules)
+            #expect(receiver.requests.count == 2)
+        }
+    }
+
+    @Test func deadLetteredEdgeFiresOnRetry() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: finished
+                    when: { type: task, done: true }
+                    on: [enter]
+                    then: [ put: { id: { jq: '"log-" + ._id' }, document: { name: { jq: '.name | ascii_downcase' } } } ]
+                """)
+            try await bed.load([("t", #"{"_id":"t","type":"task","done":true,"name":1}"#)])
+            let counters = try await bed.runOnce(rules)
+            #expect(counters.deadLetters == 1)
+            let stored = try #require(try await bed.stored("t"))
+            let mended = try stored.setting("/name", to: #""Amy""#)
+            _ = try await bed.phone.bulkDocs([BulkDocument(id: "t", segments: [mended.bytes])])
+            try await bed.runOnce(rules)
+            #expect(try await bed.stored("log-t")?.root["name"]?.string == "amy")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+/// A rule set, and what its rules saw last of one document, as the state keeps it.
+struct RuleMemory {
+    let set: RuleSet
+    private(set) var lastSeen: [String: LastSeen] = [:]
+
+    init(_ lines: String...) throws {
+        set = try ruleSet("version: 1\nrules:\n" + lines.map { "- { \($0) }\n" }.joined())
+    }
+
+    init(yaml: String) throws { set = try ruleSet(yaml) }
+
+    /// Decides a document, and remembers what the rules saw.
+    ///
+    /// - Parameter isRecorded: False: the process is killed before it records anything.
+    @discardableResult
+    mutating func look(
+        _ document: String, isDeleted: Bool = false, isLost: Bool = false, onlyLearns: Bool = false,
+        isRecorded: Bool = true
+    ) async throws -> Decision {
+        let input = DecisionInput(
+            try JSONText(document), isDeleted: isDeleted, lastSeen: lastSeen, isLost: isLost, onlyLearns: onlyLearns)
+        let decision = try #require(await set.makeDecider().decide(on: [input], now: 0).first)
+        guard isRecorded, decision.error == nil else { return decision }
+        for seen in decision.seen {
+            let count = set.comparing.first { $0.name == seen.rule }?.memberCount ?? 0
+            lastSeen[seen.rule] = LastSeen(encoded: seen.lastSeen.encoded, memberCount: count)
+            #expect(lastSeen[seen.rule] == seen.lastSeen)
+        }
+        return decision
+    }
+
+    /// The rules that fire on the document.
+    mutating func fired(_ document: String, isDeleted: Bool = false, isLost: Bool = false) async throws -> [String] {
+        try await look(document, isDeleted: isDeleted, isLost: isLost).fired.map { set.names[$0] }
+    }
+}
+
+extension Decision {
+    /// The lines that rules emit.
+    var lines: [String] {
+        outside.compactMap { effect in
+            guard case .emit(let emit) = effect.kind else { return nil }
+            return String(decoding: emit.bytes(nil), as: UTF8.self)
+        }
+    }
+}
