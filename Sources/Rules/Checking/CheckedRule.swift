@@ -15,7 +15,9 @@ struct CheckedRule {
     }
 
     /// Whether only the selectors decide if the rule fires.
-    var dependsOnSelectorsAlone: Bool { rule.condition == nil && rule.time == nil && !prediction.isGuarded }
+    var dependsOnSelectorsAlone: Bool {
+        rule.condition == nil && rule.time == nil && rule.edges == nil && !prediction.isGuarded
+    }
 
     /// Whether the rule sees the result of its own write, and only its selectors decide then. Mappings have one pass.
     var mayRepeat: Bool {

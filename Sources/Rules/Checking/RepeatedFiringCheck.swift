@@ -44,7 +44,7 @@ enum RepeatedFiringCheck {
                     + "write `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`")
     }
 
-    private static func endlessCounting(_ counter: ComputedMember) -> String {
+    static func endlessCounting(_ counter: ComputedMember) -> String {
         let name = DisplayText.plain(FieldPath(names: counter.path).spelling)
         return "it computes '\(name)' from itself and still matches afterwards, so it never stops; every matching "
             + "document becomes a dead letter (rule loop); add a condition to `when`, or an `if`, that is false "

@@ -14,7 +14,9 @@ struct RuleChecker {
         var live: [CheckedRule] = []
         for rule in rules {
             let firing = FiringCheck(rule)
-            found[rule.rule.name] = Self.literals(rule) + firing.warnings + TimeCheck.warnings(rule)
+            found[rule.rule.name] =
+                Self.literals(rule) + firing.warnings + TimeCheck.warnings(rule)
+                + EdgeCheck.warnings(rule)
             guard !firing.neverFires else { continue }
             live.append(rule)
             found[rule.rule.name, default: []] += RepeatedFiringCheck.warnings(rule)

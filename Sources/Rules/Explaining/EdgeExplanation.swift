@@ -17,8 +17,10 @@ struct EdgeExplanation: Sendable {
         guard let look else { return (false, "it does not look at this document") }
         guard let edge = edges.edge(look, matches: matches) else { return (false, refusal(look, matches)) }
         switch edge.kind {
-        case .enter: return (true, look.before == nil ? "it matches, and is new to the rule" : "it did not match before")
-        case .leave: return (true, look.isGone ? "it matched before, and is gone" : "it matched before, and does not now")
+        case .enter:
+            return (true, look.before == nil ? "it matches, and is new to the rule" : "it did not match before")
+        case .leave:
+            return (true, look.isGone ? "it matched before, and is gone" : "it matched before, and does not now")
         case .change where look.before == nil: return (true, "it is new to the rule (`first: fire`)")
         case .change: return (true, "different: \(edge.changed.joined(separator: ", "))")
         case .none: return (true, "`on` has \(look.isGone ? "delete" : "change")")
@@ -28,7 +30,8 @@ struct EdgeExplanation: Sendable {
     private func refusal(_ look: EdgeCondition.Look, _ matches: Bool) -> String {
         if look.isGone { return "it did not match before it was gone" }
         guard matches else {
-            return look.before?.matched == true ? "it matches no longer (for that, use `on: [leave]`)" : "it does not match"
+            return look.before?.matched == true
+                ? "it matches no longer (for that, use `on: [leave]`)" : "it does not match"
         }
         guard look.before != nil else { return "the rule sees it for the first time, and only learns (`first`)" }
         if look.before?.matched == true, edges.on.contains(.enter) { return "it matched before, too" }

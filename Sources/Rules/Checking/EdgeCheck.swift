@@ -1,0 +1,79 @@
+internal import LosslessJSON
+
+/// Finds mistakes in rules that compare documents with what they saw of them last.
+enum EdgeCheck {
+    static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
+        guard let edges = rule.rule.edges else { return [] }
+        return impossibleMembers(rule, edges) + endingAtOnce(rule, edges) + counting(rule, edges)
+            + nothingRemembered(rule, edges)
+    }
+
+    /// Members that no document has that matches: they are always missing, so they never differ.
+    private static func impossibleMembers(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
+        guard edges.on == .change, !edges.changed.isEmpty,
+            edges.changed.allSatisfy({ member in rule.when.contains { $0.excludes(member) } })
+        else { return [] }
+        let names = edges.changed.map { "'\(DisplayText.plain($0.text))'" }.joined(separator: ", ")
+        return [
+            rule.warning(
+                at: rule.position(of: "changed"), .neverFires,
+                "it never fires: `when` matches only documents in which \(names) can't exist, because a part of the name "
+                    + "is not an object; name the member that has a value")
+        ]
+    }
+
+    /// A rule with `enter` whose own actions end the match: the document enters again each time that it matches.
+    private static func endingAtOnce(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
+        guard edges.on == .enter, rule.rule.condition == nil, !rule.prediction.touched.isEmpty else { return [] }
+        var knowledge = Knowledge(firing: rule)
+        knowledge.apply(rule.prediction)
+        guard knowledge.fires(rule) == .no else { return [] }
+        return [
+            rule.warning(
+                at: rule.position(of: "on"), .endsAtOnce,
+                "its own actions end the match, so a document enters again whenever it matches; remove 'on': the rule then "
+                    + "does the same, and needs to remember nothing")
+        ]
+    }
+
+    /// A rule that changes the member that it watches, by counting.
+    private static func counting(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
+        let counter = ComputedMember.all(of: rule.rule).first { member in
+            member.countsItself && edges.changed.contains { $0.overlaps(FieldPath(names: member.path)) }
+        }
+        guard let counter else { return [] }
+        return [
+            rule.warning(
+                at: rule.position(of: "then"), .neverRests, RepeatedFiringCheck.endlessCounting(counter))
+        ]
+    }
+
+    /// A rule with `leave` whose programs read `$before`, although nothing is remembered.
+    private static func nothingRemembered(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
+        guard edges.changed.isEmpty, edges.on.contains(.leave), edges.rememberedNames.isEmpty,
+            let then = rule.rule.definition.source.member("then"),
+            let program = ActionCheck.programs(in: then).first(where: { $0.text.contains("$before") })
+        else { return [] }
+        return [
+            rule.warning(
+                at: program.position, .nothingRemembered,
+                "$before has no members, because the rule remembers none; add remember: [NAME], with the members that "
+                    + "the program reads")
+        ]
+    }
+}
+
+extension LocatedClause {
+    /// Whether a document that matches the clause can't have the member, because a part of its path is not an object.
+    fileprivate func excludes(_ member: MemberPath) -> Bool {
+        guard case .field(let path, let condition) = selector, path.steps.count < member.path.steps.count,
+            member.overlaps(path)
+        else { return false }
+        return switch condition {
+        case .compare(.equal, let literal): literal.value.kind != .object
+        case .type(let name): name != "object"
+        case .size, .modulus, .regex, .beginsWith, .all, .anyElement, .allElements: true
+        default: false
+        }
+    }
+}

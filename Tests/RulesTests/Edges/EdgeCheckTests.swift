@@ -1,0 +1,30 @@
+import Testing
+
+@testable import Rules
+
+/// Warnings about rules that compare documents with what they saw of them last.
+@Suite struct EdgeCheckTests {
+    private func codes(_ rule: String) throws -> [String] {
+        let shared = RuleReading.Shared()
+        let file = RuleFile(
+            path: "r.yaml", bytes: Array("version: 1\nrules:\n- { name: a, \(rule) }\n".utf8), shared: shared)
+        try #require(file.errors.isEmpty && shared.programs.compile().isEmpty, "\(file.errors)")
+        let rules = file.rules.map { (rule: $0, prediction: RulePrediction(of: $0)) }
+        return RuleChecker(rules).warnings.map { "\($0.position.line):\($0.position.column) \($0.code.rawValue)" }
+    }
+
+    @Test(arguments: [
+        ("when: {address: Rome}, changed: [address.city], then: []", ["3:45 never-fires"]),
+        ("when: {tags: {$elemMatch: {$eq: x}}}, changed: [tags.name], then: []", ["3:58 never-fires"]),
+        ("when: {tags: {$size: 2}}, changed: [tags.name, n], then: []", []),
+        ("when: {status: new}, on: [enter], then: [merge: {status: seen}]", ["3:38 ends-at-once"]),
+        ("when: {status: new}, on: [enter], then: [merge: {seen: true}]", []),
+        ("when: {status: new}, on: [enter, leave], then: [emit: {file: '-'}]", []),
+        ("when: {type: t}, changed: [n], then: [merge: {n: {jq: .n + 1}}]", ["3:48 never-rests"]),
+        ("when: {type: t}, changed: [m], then: [merge: {n: {jq: .n + 1}}]", []),
+        ("when: {type: t}, changed: [m], then: [merge: {seen: true}]", []),
+        ("when: {type: t}, on: [leave], then: [emit: {file: '-', line: {jq: $before.a}}]", ["3:80 nothing-remembered"]),
+        ("when: {type: t}, on: [leave], remember: [a], then: [emit: {file: '-', line: {jq: $before.a}}]", []),
+    ])
+    func mistakesAreFound(rule: String, expected: [String]) throws { #expect(try codes(rule) == expected) }
+}
