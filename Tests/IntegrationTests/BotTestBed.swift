@@ -130,6 +130,13 @@ struct BotTestBed {
         try Ledger.open(directory: directory + "/" + state, gateway: url.description, ruleSetHash: ruleSet.hash)
     }
 
+    func deadLetters(_ ruleSet: RuleSet, state: String = "state") throws -> [DeadLetter] {
+        let ledger = try ledger(ruleSet, state: state)
+        // In an engine it would keep others out.
+        defer { ledger.close() }
+        return try ledger.deadLetters()
+    }
+
     /// One `--once` run. Returns what it did.
     @discardableResult
     func runOnce(

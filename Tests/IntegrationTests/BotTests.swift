@@ -167,7 +167,7 @@ import Testing
             let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 1)
             #expect(counters.written == 1)
-            let deadLetter = try #require(try bed.ledger(rules).deadLetters().first)
+            let deadLetter = try #require(try bed.deadLetters(rules).first)
             #expect(deadLetter.id == "loop")
             #expect(deadLetter.reason.contains("rule loop"))
             #expect(deadLetter.revision != nil && deadLetter.sequence != nil)

@@ -67,12 +67,6 @@ import Testing
         id: DocumentID("register"), body: #"{"_id":"register","type":"register","next":1,"given":{}}"#
     )
 
-    private func deadLetters(_ bed: BotTestBed, _ rules: RuleSet) throws -> [DeadLetter] {
-        let ledger = try bed.ledger(rules)
-        defer { ledger.close() }
-        return try ledger.deadLetters()
-    }
-
     @Test(arguments: [false, true]) func registerIsNoChain(isBilled: Bool) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.invoices + (isBilled ? Self.bill : ""))
@@ -95,7 +89,7 @@ import Testing
                     return given.members.first { _ in true } == nil
                 }
             }
-            #expect(try deadLetters(bed, rules).isEmpty)
+            #expect(try bed.deadLetters(rules).isEmpty)
         }
     }
 
@@ -109,7 +103,7 @@ import Testing
                 try await bed.wait(until: ids) { $0["number"] != nil }
             }
             for _ in 0..<3 { try await bed.runOnce(rules) { $0.effectLimits = nil } }
-            let reasons = try deadLetters(bed, rules).map(\.reason)
+            let reasons = try bed.deadLetters(rules).map(\.reason)
             #expect(reasons.contains { $0.hasPrefix("rule chain: ") && $0.contains("spin") }, "\(reasons)")
             #expect(try await bed.runOnce(rules) { $0.effectLimits = nil }.written == 0)
         }
@@ -133,7 +127,7 @@ import Testing
                 """)
             try await bed.load(["a", "b", "c"].map { (DocumentID($0), #"{"_id":"\#($0)"}"#) })
             for _ in 0..<4 { try await bed.runOnce(rules) { $0.effectLimits = nil } }
-            let reasons = try deadLetters(bed, rules).map(\.reason)
+            let reasons = try bed.deadLetters(rules).map(\.reason)
             #expect(reasons.count == 1 && reasons.allSatisfy { $0.hasPrefix("rule chain: ") }, "\(reasons)")
             #expect(try await bed.runOnce(rules) { $0.effectLimits = nil }.written == 0)
         }
@@ -151,7 +145,7 @@ import Testing
                 """)
             try await bed.load([("d0", #"{"_id":"d0","n":0}"#)])
             try await bed.runOnce(rules)
-            let letter = try #require(try deadLetters(bed, rules).first)
+            let letter = try #require(try bed.deadLetters(rules).first)
             #expect(letter.id == "d10")
             let settings = Delivery.Settings()
             try await DeadLetterRetry(
@@ -159,7 +153,7 @@ import Testing
                 name: "bot", choose: { _ in .numbers([letter.filing?.number ?? 0]) }, outcome: RetryOutcome(),
                 settings: settings, report: RunReport(), logger: BotTestBed.logger
             ).run()
-            #expect(try deadLetters(bed, rules).isEmpty)
+            #expect(try bed.deadLetters(rules).isEmpty)
             #expect(try await bed.stored("d15") != nil)
         }
     }

@@ -25,7 +25,7 @@ import Testing
         ).run()
     }
 
-    @Test func eachAddressHasItsOwnState() async throws {
+    @Test(.disabled(if: TestEngine.isUsedByAllTests)) func eachAddressHasItsOwnState() async throws {
         try await withDirectory { directory in
             let servers = [try server(), try server()]
             for _ in 1...2 { for server in servers { try await run(server, directory) } }

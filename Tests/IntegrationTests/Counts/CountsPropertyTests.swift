@@ -9,7 +9,8 @@ import Testing
 
 /// Random changes, moves and deletions, a gateway that fails at random, a bot that dies at random places: in the end the
 /// totals are those of a full count. `CHANGEBOT_SEEDS=100` tries the first hundred seeds.
-@Suite(.limitedParallelism(minutes: 10, isLong: true)) struct CountsPropertyTests {
+@Suite(.limitedParallelism(minutes: 10, isLong: true), .disabled(if: TestEngine.isUsedByAllTests, "Death leaves files"))
+struct CountsPropertyTests {
     private static let troubles = [
         "", "",
         #"{"latency":["0ms","8ms"],"share":0.5}"#,

@@ -109,14 +109,14 @@ import Testing
             try await storeConflict(bed)
             let counters = try await bed.runOnce(rules(bed, "set-aside"))
             #expect(counters.deadLetters == 1 && counters.written == 0)
-            let letters = try bed.ledger(rules(bed, "set-aside")).deadLetters()
+            let letters = try bed.deadLetters(rules(bed, "set-aside"))
             #expect(letters.map(\.reason) == ["left in conflict: its policy is 'set-aside'"])
             #expect(letters.map(\.rule) == ["one-revision"])
             #expect(try await bed.live("t").count == 2)
             try await retry(bed, rules(bed))
             #expect(BotTestBed.members(try await bed.live("t").first)["m"] == "1")
             #expect(try await bed.live("t").count == 1)
-            #expect(try bed.ledger(rules(bed)).deadLetters().isEmpty)
+            #expect(try bed.deadLetters(rules(bed)).isEmpty)
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
             let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 1 && counters.written == 1)
             #expect(counters.rules["mark"] == 1)
-            let letters = try bed.ledger(rules).deadLetters()
+            let letters = try bed.deadLetters(rules)
             #expect(letters.map(\.reason) == ["left in conflict: its policy is 'set-aside'"])
             #expect(letters.map(\.rule) == ["one-revision"])
             let left = try await bed.live("t")
@@ -139,7 +139,7 @@ import Testing
             try await bed.store("u", "c a", #","type":"task","seen":true"#)
             let second = try await bed.runOnce(rules)
             #expect(second.written == 0)
-            #expect(try bed.ledger(rules).deadLetters().map(\.id).contains("u"))
+            #expect(try bed.deadLetters(rules).map(\.id).contains("u"))
         }
     }
 
