@@ -8,8 +8,8 @@ package import Testing
 ///
 /// Long tests, and those of serialized suites, start first, so that the processors are busy until the end.
 ///
-/// On a suite, the trait applies to each test case in it. The time limit begins when the test case has its slot. A test
-/// case keeps its slot if the trait applies to it several times; the shortest time limit then applies.
+/// On a suite, the trait applies to each test case in it. The time limit begins when the test case has its slot, and does
+/// not include the time that it waits for a ``SharedKeyspace``. A test case keeps its slot if the trait applies to it several times; the shortest time limit then applies.
 package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     /// Whether the current task belongs to a test case that has a slot.
     @TaskLocal private static var hasSlot = false
@@ -80,9 +80,10 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     private func limitingTime(of test: Test, _ function: @Sendable () async throws -> Void) async throws {
         try await withoutActuallyEscaping(function) { function in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await function() }
+                let time = TestTime.current ?? TestTime()
+                tasks.addTask { try await TestTime.$current.withValue(time) { try await function() } }
                 tasks.addTask {
-                    try await Task.sleep(for: .seconds(60 * minutes))
+                    try await time.reach(.seconds(60 * minutes))
                     Issue.record(
                         "Time limit was exceeded: \(minutes) minutes after the start",
                         sourceLocation: test.sourceLocation)

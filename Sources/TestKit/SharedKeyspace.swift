@@ -1,7 +1,8 @@
 /// A read-write lock for the keyspace of a real server: shared by tests that use only their own documents, exclusive
 /// for a test that needs all of it.
 ///
-/// Granted in order of arrival; consecutive shared users run together.
+/// Granted in order of arrival; consecutive shared users run together. Waiting does not count towards a test's time
+/// limit.
 package actor SharedKeyspace {
     /// The lock on the keyspace in `CHANGEBOT_TEST_GATEWAY`, for all suites of the process.
     package static let ofTests = SharedKeyspace()
@@ -43,7 +44,10 @@ package actor SharedKeyspace {
 
     private func begin(_ use: Use) async {
         guard !waiting.isEmpty || !isFree(for: use) else { return enter(use) }
+        let time = TestTime.current
+        time?.beginWait()
         await withCheckedContinuation { waiting.append((use, $0)) }
+        time?.endWait()
     }
 
     private func end() {

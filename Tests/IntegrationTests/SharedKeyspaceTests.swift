@@ -51,6 +51,22 @@ import Testing
         #expect(await order.names == ["alone", "together"])
     }
 
+    /// Regression: tests that waited for the one keyspace of a server reached their limit of five minutes.
+    @Test func waitingDoesNotCountTowardsTimeLimit() async {
+        let (keyspace, time) = (SharedKeyspace(), TestTime())
+        await TestTime.$current.withValue(time) {
+            await withTaskGroup { group in
+                await keyspace.alone {
+                    #expect(!time.isWaiting)
+                    group.addTask { await keyspace.together { #expect(!time.isWaiting) } }
+                    while await keyspace.waitingCount < 1 { await Task.yield() }
+                    #expect(time.isWaiting)
+                }
+            }
+        }
+        #expect(!time.isWaiting)
+    }
+
     private actor OrderOfUses {
         private(set) var names: [String] = []
 

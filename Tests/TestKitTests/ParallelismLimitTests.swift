@@ -44,4 +44,18 @@ import Testing
             issue.comments.contains { $0.rawValue.contains("0 minutes after the start") }
         }
     }
+
+    @Test func eachTestCaseHasItsTime() { #expect(TestTime.current != nil) }
+
+    @Test func timeStandsStillDuringWaits() {
+        let start = ContinuousClock.now
+        let time = TestTime(start: start)
+        #expect(time.elapsed(at: start + .seconds(200)) == .seconds(200))
+        time.beginWait(at: start + .seconds(200))
+        time.beginWait(at: start + .seconds(300))
+        time.endWait(at: start + .seconds(400))
+        #expect(time.elapsed(at: start + .seconds(900)) == .seconds(200))
+        time.endWait(at: start + .seconds(1000))
+        #expect(time.elapsed(at: start + .seconds(1050)) == .seconds(250))
+    }
 }
