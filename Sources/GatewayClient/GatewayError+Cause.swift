@@ -125,6 +125,10 @@ extension GatewayError {
         default: false
         }
     }
+
+    /// Whether any other request of this user would get the same answer: it is about the keyspace, or the account is
+    /// locked.
+    public var concernsAllDocuments: Bool { isAboutKeyspace || cause == .accountLocked }
 }
 
 extension GatewayError.Cause {

@@ -42,6 +42,32 @@ import Testing
         #expect(error?.message.hasSuffix("needs DB.SCOPE.COLLECTION in the URL") == true, "\(error?.message ?? "")")
     }
 
+    /// Regression: bots that shared a locked account made dead letters of all documents that they read, and gave up
+    /// their marks.
+    @Test func lockedAccountIsNoAnswerAboutADocument() async throws {
+        var settings = GatewaySettings()
+        settings.dialect = .couchDB
+        settings.credentials = .basic(user: "amy", password: "new")
+        let scripted = try ScriptedGateway(settings: settings) { connection, _ in
+            try connection.answer(
+                403, headers: couchDB,
+                body: #"{"error":"forbidden","reason":"Account is temporarily locked due to multiple authentication "#
+                    + #"failures"}"#)
+        }
+        let gateway = scripted.gateway
+        let requests: [@Sendable () async throws -> Void] = [
+            { _ = try await gateway.currentDocuments(["a", "b"]) },
+            { _ = try await gateway.currentDocument("a") },
+            { _ = try await gateway.expiry(of: "a") },
+            { _ = try await gateway.localDocument("changebot.bot") },
+            { _ = try await gateway.documents(limit: 1) },
+        ]
+        for (number, request) in requests.enumerated() {
+            let error = await #expect(throws: GatewayError.self, "\(number)") { try await request() }
+            #expect(error?.code == .unavailable && error?.cause == .accountLocked, "\(number)")
+        }
+    }
+
     @Test func unknownAnswerHasNoCause() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(400, headers: syncGateway, body: #"{"error":"Bad Request","reason":"No, thanks"}"#)

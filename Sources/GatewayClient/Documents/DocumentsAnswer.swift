@@ -86,7 +86,7 @@ extension Gateway {
     /// Distinguishes "no such list" from "no such database": both are 404.
     private func refusal(of error: GatewayError) async -> GatewayError {
         switch error.status {
-        case _ where error.isAboutKeyspace: return error
+        case _ where error.concernsAllDocuments: return error
         case 403, 405: break
         case 404:
             do throws(GatewayError) { _ = try await databaseInfo() } catch { return error }

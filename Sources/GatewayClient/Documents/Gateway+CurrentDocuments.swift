@@ -57,7 +57,7 @@ extension Gateway {
             return .found(RevisionID(document.root["_rev"]?.string ?? ""), nothing ?? document)
         } catch {
             // A 403 concerns this document alone. If it concerns the keyspace, the next request shows it.
-            guard error.status == 403, !error.isAboutKeyspace else { throw error }
+            guard error.status == 403, !error.concernsAllDocuments else { throw error }
             return .refused(reason: error.description)
         }
     }
@@ -75,5 +75,5 @@ extension DocumentLookup {
 
 extension GatewayError {
     /// Whether the list of documents is refused, and not the keyspace.
-    fileprivate var isAboutThisList: Bool { [403, 404, 405].contains(status) && !isAboutKeyspace }
+    fileprivate var isAboutThisList: Bool { [403, 404, 405].contains(status) && !concernsAllDocuments }
 }

@@ -37,7 +37,7 @@ extension Gateway {
             return .found(RevisionID(root["_rev"]?.string ?? ""), expiry)
         } catch {
             // A 403 concerns this document alone. If it concerns the keyspace, the next request shows it.
-            guard error.status == 403, !error.isAboutKeyspace else { throw error }
+            guard error.status == 403, !error.concernsAllDocuments else { throw error }
             return .refused(reason: error.description)
         }
     }

@@ -89,7 +89,7 @@ extension Gateway {
 
     /// Restricted users may get 403, 404 or 405 for `_local` documents alone.
     private static func refusal(ofLocal error: GatewayError) -> GatewayError {
-        guard [403, 404, 405].contains(error.status), !error.isAboutKeyspace, error.code != .malformedAnswer else {
+        guard [403, 404, 405].contains(error.status), !error.concernsAllDocuments, error.code != .malformedAnswer else {
             return error
         }
         var refusal = error

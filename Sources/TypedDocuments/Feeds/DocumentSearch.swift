@@ -108,5 +108,5 @@ struct DocumentSearch<Document: DocumentCodable>: Sendable {
 
 extension GatewayError {
     /// Whether queries, or this query, are not offered.
-    fileprivate var isNoQuery: Bool { [400, 403, 404, 405].contains(status) && !isAboutKeyspace }
+    fileprivate var isNoQuery: Bool { [400, 403, 404, 405].contains(status) && !concernsAllDocuments }
 }
