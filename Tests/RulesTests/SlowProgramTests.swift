@@ -51,11 +51,11 @@ import Testing
         let decider = try self.decider(rules, total: .seconds(60))
         let inputs = try Self.inputs()
         let decisions = await decider.decide(on: inputs, now: 0, mayDefer: { $0 == 0 })
-        #expect(decisions.map(\.isDeferred) == [true, false, false])
+        #expect(decisions.map(\.deferral) == [.slow, nil, nil])
         #expect(decisions[1].document.root["seen"]?.bool == true)
         #expect(decisions[2].document.root["n"]?.integer == 200_000)
         // A single document delays no others.
         let alone = await decider.decide(on: [inputs[0]], now: 0, mayDefer: { _ in true })
-        #expect(alone.first?.isDeferred == false && alone.first?.document.root["n"]?.integer == 200_000)
+        #expect(alone[0].deferral == nil && alone.first?.document.root["n"]?.integer == 200_000)
     }
 }

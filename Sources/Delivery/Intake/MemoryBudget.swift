@@ -87,8 +87,19 @@ actor MemoryBudget {
 
     // MARK: - Documents that are read by their ids
 
-    /// Why documents are read. A task may read targets while it holds candidates, but not the other way round.
-    enum Purpose { case candidates, targets }
+    /// Why documents are read. A task that holds some may wait only for room for a later purpose.
+    enum Purpose {
+        /// They are decided.
+        case candidates
+        /// They are all leaves of candidates in conflict.
+        case leaves
+        /// They were computed by rules from a single document, and are larger than a portion.
+        case results
+        /// They were computed by rules from several documents, and are smaller. They need not wait for room.
+        case smallResults
+        /// Rules change them.
+        case targets
+    }
 
     /// A task that reads documents, from before its first request until it has released all documents.
     ///
@@ -99,13 +110,13 @@ actor MemoryBudget {
         private let budget: MemoryBudget
         private let purpose: Purpose
         /// The room that its documents take. Candidates return theirs themselves.
-        fileprivate let targetBytes = Locked(0)
+        fileprivate let ownBytes = Locked(0)
 
         fileprivate init(_ budget: MemoryBudget, _ purpose: Purpose) { (self.budget, self.purpose) = (budget, purpose) }
 
         deinit {
-            Task { [budget, purpose, bytes = targetBytes.withLock(\.self)] in
-                await budget.endReading(purpose, targetBytes: bytes)
+            Task { [budget, purpose, bytes = ownBytes.withLock(\.self)] in
+                await budget.endReading(purpose, ownBytes: bytes)
             }
         }
     }
@@ -121,7 +132,7 @@ actor MemoryBudget {
     }
 
     /// The longest answer with several documents, in bytes.
-    private var portionLimit: Int { min(2 << 20, max(1, pool.limit / 12)) }
+    nonisolated var portionLimit: Int { min(2 << 20, max(1, pool.limit / 12)) }
 
     /// The next portion of documents of unknown size.
     func portion(of purpose: Purpose, isAlone: Bool) -> Portion {
@@ -179,20 +190,27 @@ actor MemoryBudget {
     ///
     /// - Parameters:
     ///   - bytes: How much room its documents take.
-    ///   - reading: Holds the room of targets.
+    ///   - reading: Holds their room, unless they are candidates.
     func end(_ portion: Portion, bytes: Int, of reading: Reading) {
         if portion.isAlone { (readsAlone, lastAlone) = (false, bytes) }
-        if portion.purpose == .targets {
-            targetBytes += bytes - portion.bytes
-            reading.targetBytes.withLock { $0 += bytes }
-        }
+        if portion.purpose == .targets { targetBytes += bytes - portion.bytes }
+        if portion.purpose != .candidates { reading.ownBytes.withLock { $0 += bytes } }
         giveBack(bytes: portion.bytes - bytes, documents: 0)
     }
 
-    private func endReading(_ purpose: Purpose, targetBytes bytes: Int) {
+    private func endReading(_ purpose: Purpose, ownBytes bytes: Int) {
         readings[purpose, default: 0] -= 1
-        targetBytes -= bytes
+        if purpose == .targets { targetBytes -= bytes }
         giveBack(bytes: bytes, documents: 0)
+    }
+
+    /// Takes room for what rules have computed from documents, even if the limits are exceeded. Never waits.
+    func hold(bytes: Int) -> Reading {
+        share.add(bytes)
+        readings[.smallResults, default: 0] += 1
+        let reading = Reading(self, .smallResults)
+        reading.ownBytes.withLock { $0 = bytes }
+        return reading
     }
 
     private func wakeReadings() {

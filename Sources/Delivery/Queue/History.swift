@@ -15,8 +15,11 @@ package struct History: Sendable {
     var outdatedDecisions = 0
     /// Whether it has waited for something before.
     package var hasWaited = false
-    /// Whether it was postponed because its programs are slow: then it is decided alone.
+    /// Whether it was postponed because its programs are slow, or its effects take much memory: then it is decided
+    /// alone.
     var isSlow = false
+    /// Whether its effects take much memory.
+    var hasLargeEffects = false
     /// Whether the fired rules are counted already: a second decision does not count.
     var isCounted = false
     /// Whether it is counted as a match.

@@ -145,8 +145,8 @@ extension Course {
         case impossible(reason: String)
         /// It must not be carried out.
         case refused(DeadLetter)
-        /// Its programs are slow: decide it alone.
-        case slow
+        /// Decide it again: alone, unless only the effects of others take much memory.
+        case deferred(Decision.Deferral)
         /// No process can be started for its programs.
         case noProcess
         /// Something that it needs is not available yet. `lastRule`: the last one that fired.
@@ -173,8 +173,9 @@ extension Course {
         case .counted(let failure): return obey(.end(failure.map { .deadLettered($0) } ?? .passedOver))
         case .impossible(let reason): return obey(.end(.deadLettered(candidate.deadLetter(reason: reason))))
         case .refused(let deadLetter): return obey(.end(.deadLettered(deadLetter)))
-        case .slow:
-            candidate.history.isSlow = true
+        case .deferred(let reason):
+            if reason != .crowded { candidate.history.isSlow = true }
+            if reason == .large { candidate.history.hasLargeEffects = true }
             return obey(.again)
         case .noProcess: return obey(.again)
         case .waits(let due, let lastRule):

@@ -35,7 +35,7 @@ struct DeliveryWriter: Sendable {
                 var round = Round(context)
                 let later = takeLater(from: &open)
                 try await round.run(&open, &writer)
-                try await finishLater(round.forReceivers, round.reading, to: pending)
+                try await finishLater(round.forReceivers, round.heldReadings, to: pending)
                 try await writer.pause(before: round.undecided)
                 open = round.again + later
             }
@@ -63,10 +63,10 @@ struct DeliveryWriter: Sendable {
 
     /// Passes on candidates that wait for receivers. Returns when they are settled, or soon.
     private func finishLater(
-        _ courses: [Course], _ reading: MemoryBudget.Reading?, to pending: AsyncStream<WebhookBatch>.Continuation
+        _ courses: [Course], _ readings: [MemoryBudget.Reading], to pending: AsyncStream<WebhookBatch>.Continuation
     ) async throws {
         guard !courses.isEmpty else { return }
-        let batch = WebhookBatch(courses: courses, reading: reading)
+        let batch = WebhookBatch(courses: courses, readings: readings)
         pending.yield(batch)
         try await batch.ended.wait(until: .now + WebhookBatch.quickAnswer)
     }

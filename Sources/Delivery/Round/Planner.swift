@@ -22,6 +22,8 @@ struct Planner {
     let onlyLearns: Bool
     /// Seconds since 1970.
     let now: @Sendable () -> Int
+    /// The memory for the effects of documents that are decided together, in bytes.
+    var effectLimit = Int.max
 
     /// Decides candidates whose documents are in memory.
     ///
@@ -43,6 +45,7 @@ struct Planner {
         let decisions = await decider.decide(
             on: inputs, now: now(), downloader: downloads?.downloader, stored: stored,
             mayDefer: { !courses[decidable[$0]].candidate.history.isSlow },
+            effects: EffectMemory(limit: effectLimit) { courses[decidable[$0]].candidate.history.hasLargeEffects },
             willDecide: { index in
                 guard let index else { return note.end() }
                 let candidate = courses[decidable[index]].candidate
@@ -85,7 +88,7 @@ struct Planner {
     }
 
     private func answer(_ course: Course, _ input: DecisionInput, _ decision: Decision) -> Course.Decided {
-        if decision.isDeferred { return .slow }
+        if let deferral = decision.deferral { return .deferred(deferral) }
         if decision.error?.isTemporary == true { return .noProcess }
         if let wait = decision.error?.wait {
             return .waits(until: .now + wait, lastRule: decision.fired.last.map { ruleSet.names[$0] })

@@ -2,44 +2,70 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Revisions
 
-// Documents with conflicting leaf revisions: their leaves are read before the decision.
+// Documents with conflicting leaf revisions: their leaves are read before the decision, in portions, as the memory budget
+// allows. Their sizes are unknown.
 extension Round {
-    /// Reads the other leaves of candidates that may have some.
+    /// Reads the leaves of candidates that may have several. Candidates for which there is no room are left to the next
+    /// round.
     mutating func readConflicts() async throws {
         guard let resolver = context.conflicts else { return }
-        leaveLargeConflicts()
-        let asked = courses.indices.filter { courses[$0].candidate.mayBeInConflict }
-        guard !asked.isEmpty else { return }
-        let found = try await resolver.conflicts(
-            among: asked.map { index in
-                let candidate = courses[index].candidate
-                return (candidate.id, candidate.reason.leaves)
-            })
-        for index in asked {
-            let answer: Course.Found =
-                switch found[courses[index].candidate.id] {
-                case .read(let conflict)?: .conflict(conflict)
-                case .unreadable(let reason)?: .unreadable(reason: "a leaf revision can't be read: \(reason)")
-                case nil: .noConflict
-                }
-            follow(courses[index].take(answer), of: index)
+        var left = courses.indices.filter { courses[$0].candidate.mayBeInConflict }[...]
+        guard !left.isEmpty else { return }
+        var reading: MemoryBudget.Reading?
+        var (bytes, isAlone) = (0, false)
+        while !left.isEmpty, bytes < context.limits.bytes {
+            let portion = await context.flow.budget.portion(of: .leaves, isAlone: isAlone)
+            // It holds nothing, but would keep this round waiting for itself.
+            if bytes == 0 { reading = nil }
+            guard let begun = try await begin(portion, after: reading) else { break }
+            reading = begun
+            let read = try await read(portion, of: left, resolver, begun)
+            for index in left.prefix(read.documentCount) { take(read, of: index) }
+            left = left.dropFirst(read.documentCount)
+            bytes += read.byteCount
+            // The next document is probably as large as this one.
+            isAlone = read.documentCount == 0 || isAlone && read.byteCount > portion.limit
         }
+        if let reading { readings.append(reading) }
+        // There is no room for the others now.
+        for index in left { follow(courses[index].leave(), of: index) }
         dropOver()
     }
 
-    /// Leaves candidates to the next round if their leaves would need too much memory at once. Each leaf is assumed to
-    /// be as large as the winner.
-    private mutating func leaveLargeConflicts() {
-        var bytes = 0
-        for index in courses.indices where courses[index].candidate.mayBeInConflict {
-            let candidate = courses[index].candidate
-            let size = candidate.content.byteCount * (candidate.reason.leaves?.count ?? 2)
-            if bytes == 0 || bytes + size <= context.limits.bytes {
-                bytes += size
-            } else {
-                follow(courses[index].leave(), of: index)
-            }
+    /// - Parameter reading: The reading that the portion continues. Nil: nothing was read yet, so wait for room.
+    /// - Returns: Nil if there is no room.
+    private func begin(
+        _ portion: MemoryBudget.Portion, after reading: MemoryBudget.Reading?
+    ) async throws -> MemoryBudget.Reading? {
+        let budget = context.flow.budget
+        guard let reading else { return try await budget.beginReading(portion) }
+        return await budget.continueReading(portion) ? reading : nil
+    }
+
+    private func read(
+        _ portion: MemoryBudget.Portion, of places: ArraySlice<Int>, _ resolver: ConflictResolver,
+        _ reading: MemoryBudget.Reading
+    ) async throws -> ReadLeaves {
+        let budget = context.flow.budget
+        do {
+            let read = try await resolver.conflicts(
+                among: places.map { (courses[$0].candidate.id, courses[$0].candidate.reason.leaves) },
+                LeavesPortion(limit: portion.limit, isAlone: portion.isAlone))
+            await budget.end(portion, bytes: Content.copies * read.byteCount, of: reading)
+            return read
+        } catch {
+            await budget.end(portion, bytes: 0, of: reading)
+            throw error
         }
-        dropOver()
+    }
+
+    private mutating func take(_ read: ReadLeaves, of index: Int) {
+        let answer: Course.Found =
+            switch read.found[courses[index].candidate.id] {
+            case .read(let conflict)?: .conflict(conflict)
+            case .unreadable(let reason)?: .unreadable(reason: "a leaf revision can't be read: \(reason)")
+            case nil: .noConflict
+            }
+        follow(courses[index].take(answer), of: index)
     }
 }

@@ -16,6 +16,7 @@ extension Round {
         try await passOverOwnRevisions()
         try await readTimes()
         try await readLastSeen()
+        let largeEffects = try await beginLargeEffects()
         let beganAt = ContinuousClock.now
         let answers = await planner.plan(courses)
         context.settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
@@ -26,10 +27,34 @@ extension Round {
             follow(courses[index].take(answer), of: index)
         }
         dropOver()
+        await holdEffects(largeEffects)
         try await noteContributions()
         endCounted()
         try await context.rules.downloads?.check()
         try context.rules.stored.check()
+    }
+
+    /// Waits for room for the effects of a candidate if they take much memory.
+    private func beginLargeEffects() async throws -> LargeEffects? {
+        guard courses.contains(where: \.candidate.history.hasLargeEffects) else { return nil }
+        let portion = await context.flow.budget.portion(of: .results, isAlone: true)
+        return LargeEffects(portion: portion, reading: try await context.flow.budget.beginReading(portion))
+    }
+
+    private struct LargeEffects {
+        let portion: MemoryBudget.Portion
+        let reading: MemoryBudget.Reading
+    }
+
+    /// Takes room for what the rules have computed.
+    private mutating func holdEffects(_ large: LargeEffects?) async {
+        let bytes = courses.reduce(0) { $0 + ($1.plan?.decision.effects.byteCount ?? 0) }
+        if let large {
+            await context.flow.budget.end(large.portion, bytes: bytes, of: large.reading)
+            readings.append(large.reading)
+        } else if bytes > 0 {
+            readings.append(await context.flow.budget.hold(bytes: bytes))
+        }
     }
 
     /// Skips revisions that this rule set wrote after a completed decision, also after a restart. Sets what is known

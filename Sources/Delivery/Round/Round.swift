@@ -18,13 +18,18 @@ struct Round {
     private(set) var forReceivers: [Course] = []
     /// How many candidates are decided again because no process could be started.
     var undecided = 0
-    /// Must be held as long as the documents; nil if none was read again.
+    /// Of the documents that were read again; nil if there are none.
     var reading: MemoryBudget.Reading?
+    /// Of what else is in memory for the candidates: their leaves, and what the rules have computed.
+    var readings: [MemoryBudget.Reading] = []
     /// Candidates that are over but not recorded yet.
     var endings = Endings()
     private var waiting: [WaitingCourse] = []
 
     init(_ context: RoundContext) { self.context = context }
+
+    /// Must be held as long as the candidates.
+    var heldReadings: [MemoryBudget.Reading] { readings + (reading.map { [$0] } ?? []) }
 
     /// A candidate that waits for something.
     struct WaitingCourse {

@@ -10,8 +10,8 @@ internal import Rules
 /// a separate round.
 struct WebhookBatch: Sendable {
     let courses: [Course]
-    /// Of the documents that were read again; nil: all came from the feed.
-    let reading: MemoryBudget.Reading?
+    /// Of what is in memory for them, except documents from the feed.
+    let readings: [MemoryBudget.Reading]
     /// Raised once all are settled, put back or postponed.
     let ended = Signal()
 

@@ -19,6 +19,7 @@ package struct ConflictCase: Sendable {
 
     package var conflict: Conflict { decision.conflict }
     package var policy: ConflictPolicy { decision.policy }
+    var byteCount: Int { conflict.byteCount }
 
     /// Whether the policy has anything to decide. A single leaf is in conflict only with a deletion that may win.
     package var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }

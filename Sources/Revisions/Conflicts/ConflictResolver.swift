@@ -4,17 +4,24 @@ package import GatewayClient
 internal import Locking
 package import Logging
 package import LosslessJSON
-package import Rules
+internal import Rules
 
 /// Reads the leaves of documents in conflict and their ancestors, and applies the policies. ``ConflictWriter`` writes
 /// the decisions.
 package struct ConflictResolver: Sendable {
     private let gateway: Gateway
     private let reader: RevisionsReader
+    private let leavesReader: LeavesReader
     private let contact: GatewayContact
     private let attachments: EqualAttachments
     private let writer: ConflictWriter
     private let logger: Logger
+
+    /// The leaves of documents that are decided together, in bytes, unless it is one document.
+    package static let groupBytes = 2 << 20
+
+    /// The most documents of one portion whose leaves are requested.
+    private static let mostListed = 20
 
     /// The attachments that a merged document takes from losing leaves are sent inline up to this many bytes in total;
     /// larger ones are streamed separately.
@@ -37,6 +44,7 @@ package struct ConflictResolver: Sendable {
         self.logger = logger
         attachments = EqualAttachments(gateway: gateway, contact: contact, logger: logger)
         reader = RevisionsReader(gateway: gateway, contact: contact)
+        leavesReader = LeavesReader(reader: reader)
         writer = ConflictWriter(
             gateway: gateway, contact: contact,
             preparation: RevisionPreparation(
@@ -47,70 +55,53 @@ package struct ConflictResolver: Sendable {
 
     // MARK: - Reading
 
-    /// The leaves of a document, or why they can't be read.
-    package enum Leaves: Sendable {
-        case read(Conflict)
-        case unreadable(reason: String)
-    }
-
-    /// Reads the leaves of documents. Missing documents have no entry.
+    /// Reads the leaves of the first documents. Missing documents have no entry.
     ///
     /// - Throws: `RunError`, `CancellationError`.
-    package func leaves(
-        of documents: [ChangedDocument], noteBytes: (Int) -> Void = { _ in }
-    ) async throws -> [DocumentID: Leaves] {
-        var found = try await read(documents, noteBytes)
+    package func leaves(of documents: ArraySlice<ChangedDocument>, _ portion: LeavesPortion) async throws -> ReadLeaves
+    {
+        var read = try await leavesReader.read(documents, portion)
         // Servers forget the bodies of revisions that are no longer leaves.
-        var changed: [ChangedDocument] = []
-        for document in documents {
-            guard case .unreadable? = found[document.id] else { continue }
+        for document in documents.prefix(read.documentCount) {
+            guard case .unreadable? = read.found[document.id] else { continue }
             let current = try await leafRevisions(of: document.id)
             guard Set(current) != Set(document.revisions) else { continue }
-            changed.append(ChangedDocument(id: document.id, revisions: current))
-            found[document.id] = nil
+            read.replace(
+                document.id,
+                by: try await leavesReader.read([ChangedDocument(id: document.id, revisions: current)], .one))
         }
-        guard !changed.isEmpty else { return found }
-        return found.merging(try await read(changed, noteBytes)) { _, new in new }
+        return read
     }
 
-    /// Reads the leaves of documents that may be in conflict. Documents without conflict have no entry.
+    /// Reads the leaves of the first documents that may be in conflict. Documents without conflict have no entry.
     ///
     /// - Parameter documents: The documents with all leaf revisions; nil: the leaves are requested.
     /// - Throws: `RunError`, `CancellationError`.
     package func conflicts(
-        among documents: [(id: DocumentID, revisions: [RevisionID]?)]
-    ) async throws -> [DocumentID: Leaves] {
+        among documents: [(id: DocumentID, revisions: [RevisionID]?)], _ portion: LeavesPortion
+    ) async throws -> ReadLeaves {
         var listed: [ChangedDocument] = []
-        for (id, known) in documents {
+        var places: [Int] = []
+        var (end, requests) = (documents.count, 0)
+        for (place, (id, known)) in documents.enumerated() {
             var revisions = known ?? []
-            if known == nil { revisions = try await leafRevisions(of: id) }
-            if revisions.count > 1 { listed.append(ChangedDocument(id: id, revisions: revisions)) }
-        }
-        return try await leaves(of: listed).filter { _, leaves in
-            guard case .read(let conflict) = leaves else { return true }
-            return conflict.leaves.count > 1 || !conflict.leaves.isEmpty && !conflict.deletions.isEmpty
-        }
-    }
-
-    private func read(
-        _ documents: [ChangedDocument], _ noteBytes: (Int) -> Void
-    ) async throws -> [DocumentID: Leaves] {
-        var leaves: [DocumentID: [ConflictLeaf]] = [:]
-        var found: [DocumentID: Leaves] = [:]
-        let keys = documents.flatMap { document in
-            document.revisions.map { BulkGetKey(id: document.id, revision: $0) }
-        }
-        try await reader.read(keys) { answer in
-            switch answer {
-            case .revision(let text, let key):
-                noteBytes(text.bytes.count)
-                if let leaf = ConflictLeaf(text) { leaves[key.id, default: []].append(leaf) }
-            case .unreadable(let key, let reason):
-                if found[key.id] == nil { found[key.id] = .unreadable(reason: reason) }
+            if known == nil {
+                if requests == Self.mostListed {
+                    end = place
+                    break
+                }
+                requests += 1
+                revisions = try await leafRevisions(of: id)
             }
+            guard revisions.count > 1 else { continue }
+            listed.append(ChangedDocument(id: id, revisions: revisions))
+            places.append(place)
         }
-        for (id, leaves) in leaves where found[id] == nil { found[id] = .read(Conflict(leaves)) }
-        return found
+        var read = try await leaves(of: listed[...], portion)
+        read.documentCount =
+            places.indices.contains(read.documentCount) ? places[read.documentCount] : end
+        read.removeSettled()
+        return read
     }
 
     /// Requests the leaf revisions of a document, including deleted ones; empty if the document does not exist.
@@ -181,20 +172,23 @@ package struct ConflictResolver: Sendable {
     package func resolve(
         _ cases: [ConflictCase]
     ) async throws -> (ends: [DocumentID: ConflictResult], sent: RunCounters) {
-        var cases = cases.filter(\.isConflict)
-        try await decide(&cases)
-        cases.removeAll(where: \.isSettled)
         let ends = Locked([DocumentID: ConflictResult]())
         let sent = Locked(RunCounters())
-        do {
-            try await write(cases) { [logger] one, end in
-                ends.withLock { $0[one.id] = end }
-                if end == .resolved { one.logResolution(to: logger) }
-            } count: { more in
-                sent.withLock { $0.addSent(more) }
+        // Each group also needs memory for old revisions and for what is written.
+        for group in cases.filter(\.isConflict).grouped(count: .max, bytes: Self.groupBytes, size: \.byteCount) {
+            var cases = Array(group)
+            try await decide(&cases)
+            cases.removeAll(where: \.isSettled)
+            do {
+                try await write(cases) { [logger] one, end in
+                    ends.withLock { $0[one.id] = end }
+                    if end == .resolved { one.logResolution(to: logger) }
+                } count: { more in
+                    sent.withLock { $0.addSent(more) }
+                }
+            } catch let error as TransferError {
+                throw RunError(.cannotCreate, error.description)
             }
-        } catch let error as TransferError {
-            throw RunError(.cannotCreate, error.description)
         }
         return (ends.withLock { $0 }, sent.withLock { $0 })
     }

@@ -171,6 +171,8 @@ package struct PutEffect: Effect {
     /// The index of the rule that requests it.
     package var rule: Int { origin.rule }
 
+    package var byteCount: Int { document.bytes.count + (creation?.bytes.count ?? 0) }
+
     package func isDropped(for later: Effects) -> Bool {
         later.of(PutEffect.self).contains { $0.isOfSameDocument(as: self) }
     }

@@ -69,6 +69,9 @@ package struct Conflict: Sendable {
         tombstones = leaves.filter(\.isDeleted)
     }
 
+    /// The size of all leaves.
+    package var byteCount: Int { (leaves + tombstones).reduce(0) { $0 + $1.document.bytes.count } }
+
     /// The newest revision from which all leaves that are not deleted descend. Nil if the server no longer knows it.
     package var commonAncestor: String? { Self.commonAncestor(of: leaves) }
 

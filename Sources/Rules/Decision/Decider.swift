@@ -13,6 +13,8 @@ package final class Decider {
     private let testsExpiry: [Bool]?
     /// The time limits for one document.
     var limits = ProgramTime.Limits()
+    /// The sizes of earlier outputs.
+    private var outputs = OutputSizes()
     /// How long the last ``decide(on:now:willDecide:)`` waited for jq programs. Nil if none ran.
     package private(set) var jqTime: Duration?
 
@@ -70,20 +72,25 @@ package final class Decider {
     ///   - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
     ///   - stored: Reads gateway attachments whose digests are inconclusive. Nil: they count as different.
     ///   - mayDefer: Whether a document with slow programs, by its index, may be deferred so that the others need not
-    ///     wait for it. Its decision then has ``Decision/isDeferred``. Default: never.
+    ///     wait for it. Its decision then has a ``Decision/deferral``. Default: never.
+    ///   - effects: The memory for the effects of all documents. If they take more, some of the documents are deferred.
+    ///     Default: no limit.
     ///   - willDecide: Called with the index of a document before it is processed, also each time that it continues
     ///     with answers. Called with nil while waiting for jq, which runs in a separate process, or for an attachment.
     package func decide(
         on inputs: [DecisionInput], now: Int, downloader: Downloader? = nil, stored: StoredAttachmentReader? = nil,
-        mayDefer: (Int) -> Bool = { _ in false }, willDecide: (Int?) -> Void = { _ in }
+        mayDefer: (Int) -> Bool = { _ in false }, effects: EffectMemory = .unlimited,
+        willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {
         var batch = DecisionBatch(inputs, ruleSet, scratch, now: now, limits, compares: stored != nil)
         defer { jqTime = batch.jqTime }
         batch.begin(willDecide)
         while true {
             if batch.waitsForPrograms, let jq = ruleSet.jq {
-                await batch.runPrograms(jq, willDecide)
+                let asked = outputs.callCount(within: effects.limit)
+                outputs.note(await batch.runPrograms(jq, upTo: asked, willDecide), of: asked)
                 batch.deferSlow(where: mayDefer)
+                batch.deferLarge(effects)
             } else if batch.waitsForDownloads {
                 await batch.download(downloader, willDecide)
             } else if batch.waitsForComparisons, let stored {

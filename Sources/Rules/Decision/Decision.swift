@@ -59,17 +59,27 @@ package struct Decision: Sendable {
         var edges: [Int: Edge] = [:]
     }
 
+    /// Why a document must be decided again.
+    package enum Deferral: Sendable {
+        /// Its programs are slow, and other documents need not wait for them.
+        case slow
+        /// Its effects take much memory: it must be decided alone.
+        case large
+        /// The effects of other documents take much memory.
+        case crowded
+    }
+
     enum Status {
         case made
-        case deferred
+        case deferred(Deferral)
         case failed(DecisionError)
     }
 
     init(_ document: JSONText) { self.document = document }
 
-    static func deferred(_ document: JSONText) -> Decision {
+    static func deferred(_ document: JSONText, _ reason: Deferral) -> Decision {
         var decision = Decision(document)
-        decision.status = .deferred
+        decision.status = .deferred(reason)
         return decision
     }
 
@@ -122,9 +132,8 @@ extension Decision {
     /// Why the decision failed. Nil if the decision is valid. If set, nothing of this decision may be written.
     package var error: DecisionError? { if case .failed(let error) = status { error } else { nil } }
 
-    /// Whether the decision was deferred because the document's programs are slow and other documents need not wait for
-    /// them.
-    package var isDeferred: Bool { if case .deferred = status { true } else { false } }
+    /// Why the decision was deferred; nil if it was not.
+    package var deferral: Deferral? { if case .deferred(let reason) = status { reason } else { nil } }
 }
 
 // MARK: - Rules with a memory

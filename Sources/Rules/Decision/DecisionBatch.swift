@@ -51,27 +51,68 @@ struct DecisionBatch {
         }
     }
 
-    /// Runs the programs that are waited for, in one round trip.
-    mutating func runPrograms(_ jq: JQPool, _ willDecide: (Int?) -> Void) async {
+    /// Runs the programs of the first waiting documents, in one round trip.
+    ///
+    /// - Parameter count: The most calls, but at least those of one document.
+    /// - Returns: The number of calls, and the size of their outputs.
+    mutating func runPrograms(
+        _ jq: JQPool, upTo count: Int, _ willDecide: (Int?) -> Void
+    ) async -> (calls: Int, bytes: Int) {
         willDecide(nil)
+        let answered = takeWaiting(upTo: count)
         let askedAt = ContinuousClock.now
-        var outcomes = await jq.timed(waiting.flatMap(\.calls))[...]
+        var outcomes = await jq.timed(answered.flatMap(\.calls))[...]
         jqTime = (jqTime ?? .zero) + askedAt.duration(to: .now)
-        let answered = waiting
-        waiting = []
+        let sizes = (outcomes.count, outcomes.reduce(0) { $0 + $1.outcome.byteCount })
         for (index, calls) in answered {
             let own = outcomes.prefix(calls.count)
             outcomes = outcomes.dropFirst(calls.count)
             runs[index].note(own.reduce(.zero) { $0 + $1.time })
             advance(index, with: own.map(\.outcome), willDecide)
         }
+        return sizes
+    }
+
+    private mutating func takeWaiting(upTo count: Int) -> [(run: Int, calls: [JQCall])] {
+        var (calls, end) = (0, 0)
+        while end < waiting.count, end == 0 || calls + waiting[end].calls.count <= count {
+            calls += waiting[end].calls.count
+            end += 1
+        }
+        let taken = Array(waiting.prefix(end))
+        waiting.removeFirst(end)
+        return taken
+    }
+
+    /// Defers documents until the effects of the others fit: first those that alone exceed the limit, then those that
+    /// are not decided yet. At least one document is decided or called large.
+    mutating func deferLarge(_ memory: EffectMemory) {
+        var bytes = decisions.indices.map { decisions[$0]?.effects.byteCount ?? runs[$0].effectBytes }
+        guard bytes.reduce(0, +) > memory.limit else { return }
+        for index in bytes.indices where bytes[index] > memory.limit && !memory.mayExceed(index) {
+            drop(index, .large)
+            bytes[index] = 0
+        }
+        var total = bytes.reduce(0, +)
+        for (index, _) in waiting.reversed() where total > memory.limit && inputs.count > 1 && decisions[index] == nil {
+            drop(index, .crowded)
+            total -= bytes[index]
+        }
+        let decided = decisions
+        waiting.removeAll { decided[$0.run] != nil }
+    }
+
+    /// Frees what was computed for a document.
+    private mutating func drop(_ index: Int, _ reason: Decision.Deferral) {
+        decisions[index] = .deferred(inputs[index].document, reason)
+        runs[index].startOver()
     }
 
     /// Defers slow documents, so that the others need not wait for them.
     mutating func deferSlow(where mayDefer: (Int) -> Bool) {
         guard inputs.count > 1 else { return }
         for (index, _) in waiting where runs[index].isSlow && mayDefer(index) {
-            decisions[index] = .deferred(inputs[index].document)
+            decisions[index] = .deferred(inputs[index].document, .slow)
         }
         let decided = decisions
         waiting.removeAll { decided[$0.run] != nil }
@@ -107,7 +148,7 @@ struct DecisionBatch {
         for index in served {
             guard let decision = decisions[index] else { continue }
             served.remove(index)
-            if decision.error?.wait == nil, !decision.isDeferred { await downloader.release(inputs[index].id) }
+            if decision.error?.wait == nil, decision.deferral == nil { await downloader.release(inputs[index].id) }
         }
     }
 }

@@ -104,6 +104,9 @@ struct DecisionRun {
     /// Whether other documents should not wait for this one.
     var isSlow: Bool { programTime.isSlow }
 
+    /// The memory that the effects so far take.
+    var effectBytes: Int { draft.effects.byteCount + (attempt?.effectBytes ?? 0) }
+
     mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
         // The decision must start over.
         if decision.error != nil { return .decided(decision) }
@@ -267,6 +270,9 @@ struct DecisionRun {
             throw DecisionError(
                 rule: attempt.rule.name,
                 reason: Decision.duplicateReason(name))
+        }
+        guard result.effects.byteCount <= RuleAttempt.effectLimit else {
+            throw RuleAttempt.tooManyEffects(rule: attempt.rule.name)
         }
         draft = result
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }

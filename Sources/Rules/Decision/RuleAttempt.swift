@@ -31,7 +31,7 @@ struct RuleAttempt {
     /// The time for which the rule fires. Nil without `at:`.
     private(set) var due: Int?
     private let clock: Clock
-    private var trial: Draft
+    private(set) var trial: Draft
     private var isDue: Bool
     private var conditionHolds: Bool
     /// The number of completed steps.
@@ -127,6 +127,7 @@ struct RuleAttempt {
             }
             try checkLength(after: step, was: length)
             try checkAttachments(after: step)
+            try checkEffects(after: step)
             nextElement += 1
         }
         if let elements, nextElement < elements.count { return .continues }

@@ -35,21 +35,44 @@ struct DocumentResolution: Sendable {
     ///
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     func readAhead(_ documents: [ChangedDocument], in spool: ConflictSpool) async throws {
-        guard !documents.isEmpty else { return }
-        let leaves = try await resolver.leaves(of: documents)
-        let cases = conflicts(among: documents, leaves) { _, _ in }
-        for (key, revision) in try await resolver.ancestors(of: cases) { try await spool.add(revision, key) }
-        for document in documents where leaves[document.id] != nil { try await spool.add(document) }
+        try await inPortions(documents) { documents, leaves in
+            let cases = conflicts(among: documents, leaves.found) { _, _ in }
+            for (key, revision) in try await resolver.ancestors(of: cases) { try await spool.add(revision, key) }
+            for document in documents where leaves.found[document.id] != nil { try await spool.add(document) }
+        }
+    }
+
+    /// Reads the leaves of documents and passes them on, in portions: their sizes are unknown.
+    private func inPortions(
+        _ documents: [ChangedDocument],
+        _ take: (ArraySlice<ChangedDocument>, ReadLeaves) async throws -> Void
+    ) async throws {
+        var left = documents[...]
+        var isAlone = false
+        while !left.isEmpty {
+            let leaves = try await resolver.leaves(
+                of: left, LeavesPortion(limit: settings.portionBytes, isAlone: isAlone))
+            // The next document is probably as large as this one.
+            isAlone = leaves.documentCount == 0 || isAlone && leaves.byteCount > settings.portionBytes
+            guard leaves.documentCount > 0 else { continue }
+            try await take(left.prefix(leaves.documentCount), leaves)
+            left = left.dropFirst(leaves.documentCount)
+        }
     }
 
     /// - Parameter spool: Contains what was read in advance.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some documents may have been resolved.
     func resolve(_ documents: [ChangedDocument], using spool: ConflictSpool? = nil) async throws {
-        guard !documents.isEmpty else { return }
-        let leaves = try await resolver.leaves(of: documents) { [report] bytes in
-            report.update { $0.counters.traffic.bytesIn += bytes }
+        try await inPortions(documents) { documents, leaves in
+            report.update { $0.counters.traffic.bytesIn += leaves.byteCount }
+            try await resolve(documents, leaves, spool)
         }
-        var cases = conflicts(among: documents, leaves) { id, reason in
+    }
+
+    private func resolve(
+        _ documents: ArraySlice<ChangedDocument>, _ leaves: ReadLeaves, _ spool: ConflictSpool?
+    ) async throws {
+        var cases = conflicts(among: documents, leaves.found) { id, reason in
             report.update { $0.counters.matched += 1 }
             note(id, "the server could not send a leaf: \(reason)")
         }
@@ -64,7 +87,7 @@ struct DocumentResolution: Sendable {
     }
 
     private func conflicts(
-        among documents: [ChangedDocument], _ leaves: [DocumentID: ConflictResolver.Leaves],
+        among documents: ArraySlice<ChangedDocument>, _ leaves: [DocumentID: ReadLeaves.Leaves],
         noteUnreadable: (DocumentID, String) -> Void
     ) -> [ConflictCase] {
         let matcher = settings.filter.map { DocumentMatcher($0) }

@@ -109,7 +109,7 @@ import Testing
         Deciding(decided: .counted(failure: nil), next: .passedOver),
         Deciding(decided: .counted(failure: deadLetter), next: .deadLettered),
         Deciding(decided: .impossible(reason: "no"), next: .deadLettered),
-        Deciding(decided: .refused(deadLetter), next: .deadLettered), Deciding(decided: .slow, next: .again),
+        Deciding(decided: .refused(deadLetter), next: .deadLettered), Deciding(decided: .deferred(.slow), next: .again),
         Deciding(decided: .noProcess, next: .again), Deciding(decided: .waits(until: now, lastRule: "r"), next: .wait),
         Deciding(decided: .passedOver, next: .passedOver),
         Deciding(decided: .abandoned, next: .abandon),
@@ -120,7 +120,7 @@ import Testing
         #expect(next == test.next)
         #expect(course.isOver == (next != .proceed))
         if case .ownRevision = test.decided { #expect(course.candidate.reason.countsOnly == (next == .proceed)) }
-        if case .slow = test.decided { #expect(course.candidate.history.isSlow) }
+        if case .deferred(.slow) = test.decided { #expect(course.candidate.history.isSlow) }
     }
 
     // MARK: - Stages

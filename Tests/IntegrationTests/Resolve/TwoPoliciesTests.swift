@@ -29,7 +29,8 @@ import Testing
     private func readCase(_ program: ConflictResolver, _ policy: String) async throws -> ConflictCase {
         let policies = try ConflictPolicies([policy], dateMember: "updatedAt")
         var conflict: Conflict?
-        if case .read(let found)? = try await program.conflicts(among: [("x", nil)])["x"] { conflict = found }
+        let read = try await program.conflicts(among: [("x", nil)], LeavesPortion(limit: 1 << 20))
+        if case .read(let found)? = read.found["x"] { conflict = found }
         let found = try #require(conflict)
         return try #require(ConflictCase("x", found, policies))
     }
@@ -83,7 +84,9 @@ import Testing
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let program = makeProgram(bed)
-            let found = try await program.conflicts(among: [("x", ["2-c", "2-b", "2-gone"].map { RevisionID($0) })])
+            let found = try await program.conflicts(
+                among: [("x", ["2-c", "2-b", "2-gone"].map { RevisionID($0) })], LeavesPortion(limit: 1 << 20)
+            ).found
             guard case .read(let conflict)? = found["x"] else {
                 Issue.record("the leaves were not read: \(found)")
                 return

@@ -97,6 +97,13 @@ package struct EmitEffect: Sendable {
     enum Line: Sendable {
         case event(CloudEvent)
         case json(JSONText)
+
+        var byteCount: Int {
+            switch self {
+            case .event(let event): event.data.bytes.count
+            case .json(let json): json.bytes.count
+            }
+        }
     }
 
     /// Where it goes.

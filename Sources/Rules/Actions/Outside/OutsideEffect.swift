@@ -16,6 +16,13 @@ package struct OutsideEffect: Effect {
     /// A rule that fires again sends only its later effects.
     package func isDropped(for later: Effects) -> Bool { true }
 
+    package var byteCount: Int {
+        switch kind {
+        case .emit(let emit): emit.line.byteCount
+        case .webhook(let effect): effect.body.byteCount
+        }
+    }
+
     /// The name of its action, as in rule files.
     package var action: String {
         switch kind {

@@ -22,6 +22,15 @@ package enum WebhookBody: Sendable {
     case text(String)
     case none
 
+    var byteCount: Int {
+        switch self {
+        case .cloudEvent(let event), .cloudEventHeaders(let event): event.data.bytes.count
+        case .json(let json): json.bytes.count
+        case .text(let text): text.utf8.count
+        case .none: 0
+        }
+    }
+
     /// The headers that the body needs, and its bytes. Nil bytes: the request has no body.
     ///
     /// - Parameters:
