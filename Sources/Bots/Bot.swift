@@ -52,7 +52,7 @@ package struct Bot: Service {
             return engine.map { SharedWork($0, sharing, logger: logger) }
         }
         place = state
-        keeper = Self.keeper(state, gateway, settings, report, logger)
+        keeper = Self.keeper(state, gateway, ruleSet, settings, report, logger)
     }
 
     /// Returns at the end of a one-shot run, or after a graceful shutdown.
@@ -115,7 +115,8 @@ package struct Bot: Service {
     private func runTurn() async throws {
         guard let sharedWork else { return try await runAlone() }
         var member = self
-        member.keeper = Self.keeper(place.shared(try await sharedWork.join()), gateway, settings, report, logger)
+        member.keeper = Self.keeper(
+            place.shared(try await sharedWork.join()), gateway, ruleSet, settings, report, logger)
         do { try await member.runAlone() } catch {
             await sharedWork.leave()
             throw error
@@ -124,14 +125,17 @@ package struct Bot: Service {
     }
 
     private static func keeper(
-        _ place: StatePlace, _ gateway: Gateway, _ settings: BotSettings, _ report: RunReport, _ logger: Logger
+        _ place: StatePlace, _ gateway: Gateway, _ ruleSet: RuleSet, _ settings: BotSettings, _ report: RunReport,
+        _ logger: Logger
     ) -> StateKeeper {
         StateKeeper(
             place: place, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
             logger: logger, channels: settings.feed.channels?.sorted(),
             // Of members that share the work, only the leader reads the feed and notices a reset at once.
             checkInterval: settings.fleet.sharing == nil
-                ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers))
+                ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers),
+            lostMark: settings.fleet.sharing == nil && settings.resetPolicy(for: ruleSet) == .restart
+                ? .startOver : .writeAgain)
     }
 
     /// Runs as the only process with this state, or as one of several that share the work.
@@ -190,8 +194,7 @@ package struct Bot: Service {
                 "\(reset.reason); to handle its documents from the beginning, stop all members, then: "
                     + "changebot fleet reset \(engine.options)")
         }
-        let policy = settings.onReset ?? (ruleSet.actsOutside ? .stop : .restart)
-        guard policy == .restart else {
+        guard settings.resetPolicy(for: ruleSet) == .restart else {
             let consequence = ruleSet.actsOutside ? ", which repeats the webhooks and events of its rules" : ""
             throw RunError(
                 .databaseReset,

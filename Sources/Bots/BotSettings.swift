@@ -66,6 +66,8 @@ package struct BotSettings: Sendable {
 
     /// The rules that run over all documents on a schedule.
     var schedules: [ScheduledRules] { passes?.rules.scheduled ?? [] }
+    /// ``onReset``, or its default for these rules.
+    func resetPolicy(for ruleSet: RuleSet) -> ResetPolicy { onReset ?? (ruleSet.actsOutside ? .stop : .restart) }
     /// Whether new and changed rules are applied to all documents.
     var catchesUp: Bool { passes?.catchesUp == true && !delivery.isDryRun }
 }

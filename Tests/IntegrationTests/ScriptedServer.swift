@@ -31,12 +31,12 @@ final class ScriptedServer: Sendable {
     static let syncGateway = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
 
     /// - Parameters:
-    ///   - information: What `GET /todo/` answers. Nil: a newest sequence that each document sent has moved on.
+    ///   - information: What `GET /todo/` answers, read at each request. Nil: a newest sequence that each document sent has moved on.
     ///   - headers: With which headers.
     ///   - local: What requests for local documents get. Nil: they are kept.
     ///   - overrule: Takes a request for a local document and the answer to it; returns what is sent instead.
     init(
-        information: String? = nil,
+        information: @autoclosure @escaping @Sendable () -> String? = nil,
         headers: [String] = ScriptedServer.syncGateway, local: Answer? = nil,
         overrule: (@Sendable (TestRequest, Answer) -> Answer)? = nil, _ script: @escaping Script
     ) throws {
@@ -52,7 +52,7 @@ final class ScriptedServer: Sendable {
                 }
                 let own =
                     request.path == "/todo/"
-                    ? Answer(headers: headers, body: information ?? Self.information(seen))
+                    ? Answer(headers: headers, body: information() ?? Self.information(seen))
                     : Self.answerOfLocal(request, marks, local).map { overrule?(request, $0) ?? $0 }
                 let end = reached.with { Self.isBehind($0, request) ? $0 : nil }.map { Self.feed([], last: $0) }
                 guard let answer = own ?? end ?? script(request, number) else { throw Hangup() }

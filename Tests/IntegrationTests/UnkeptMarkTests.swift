@@ -27,6 +27,8 @@ import Testing
         /// Each second read shows nothing.
         case flip
         case writesFail, readsFail
+        /// A proxy answers instead of the gateway.
+        case readsUnavailable
     }
 
     private struct Memory {
@@ -44,6 +46,7 @@ import Testing
                 memory.reads += 1
                 if mode == .lost { return missing }
                 if mode == .readsFail { return failure }
+                if mode == .readsUnavailable { return ScriptedServer.Answer(status: 503, body: failure.body) }
                 guard answer.status == 200 else { return answer }
                 memory.shown.append(answer.body)
                 switch mode {
@@ -140,7 +143,8 @@ import Testing
         func shown(_ mode: Mode) -> Int { mode == .alternating ? reads / 8 % 2 : 0 }
     }
 
-    private func server(_ mode: Mode) throws -> ScriptedServer {
+    /// - Parameter instance: `instance_start_time`; nil: it is not reported.
+    private func server(_ mode: Mode, instance: Locked<Int>? = nil) throws -> ScriptedServer {
         let memory = Locked(Memory())
         let missing = ScriptedServer.Answer(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)
         let overrule: @Sendable (TestRequest, ScriptedServer.Answer) -> ScriptedServer.Answer = { request, answer in
@@ -158,20 +162,29 @@ import Testing
                 return mark.map { ScriptedServer.Answer(body: #"{"_rev":"0-1",\#($0)}"#) } ?? missing
             }
         }
-        return try ScriptedServer(overrule: overrule) { request, _ in
+        return try ScriptedServer(
+            information: instance.map { Self.information(instance: $0.withLock(\.self)) }, overrule: overrule
+        ) { request, _ in
             request.path == "/todo/_changes"
                 ? ScriptedServer.feed([ScriptedServer.row(1), ScriptedServer.row(2)], last: 2)
                 : ScriptedServer.written(request)
         }
     }
 
+    private static func information(instance: Int) -> String {
+        #"{"db_name":"todo","update_seq":1000,"state":"Online","instance_start_time":\#(instance)}"#
+    }
+
     private func bot(
-        _ server: ScriptedServer, _ directory: String, _ lines: Locked<[String]>, isOneShot: Bool
+        _ server: ScriptedServer, _ directory: String, _ lines: Locked<[String]>, isOneShot: Bool,
+        onReset: ResetPolicy? = nil
     ) throws -> Bot {
         let ruleSet = try server.ruleSet(directory)
         var settings = BotSettings()
         settings.isOneShot = isOneShot
-        settings.checkInterval = .milliseconds(10)
+        settings.onReset = onReset
+        // A run with an end checks the mark at its start and its end.
+        if !isOneShot { settings.checkInterval = .milliseconds(10) }
         settings.delivery.retries.isDaemon = !isOneShot
         return Bot(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), ruleSet: ruleSet,
@@ -204,6 +217,82 @@ import Testing
         }
     }
 
+    // MARK: - Bots that a reset ends
+
+    /// Lets the mark vanish.
+    private func loseMark(_ server: ScriptedServer) async throws {
+        let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
+        for _ in 1...4 { _ = try await gateway.localDocument("changebot.changebot") }
+        await gateway.shutdown()
+    }
+
+    private func mark(_ request: TestRequest?) -> String? {
+        request.flatMap { try? JSONText($0.body) }?.root["identity"]?.string
+    }
+
+    /// The first lost mark ended the bot, as if the database had been reset.
+    @Test func lostMarkOfUnchangedDatabaseIsWrittenAgain() async throws {
+        try await withDirectory { directory in
+            let server = try server(.vanishing, instance: Locked(1))
+            let lines = Locked<[String]>([])
+            for _ in 1...3 {
+                try await bot(server, directory, lines, isOneShot: true, onReset: .stop).run()
+                try await loseMark(server)
+            }
+            #expect(count("wrote it again", lines) == 2)
+            #expect(server.requests("/todo/_changes").count { $0.target.contains("since=0&") } == 1)
+            // The ids of events depend on it.
+            let writes = server.requests("/todo/_local/changebot.changebot").filter { $0.method == "PUT" }
+            #expect(Set(writes.map(mark)).count == 1)
+        }
+    }
+
+    /// Whatever else may have changed, it can't be seen.
+    @Test(arguments: [nil, 0])
+    func lostMarkWithoutAStartTimeEndsTheBot(instance: Int?) async throws {
+        try await expectReset(of: try server(.vanishing, instance: instance.map { Locked($0) })) {}
+    }
+
+    @Test func lostMarkAndAnotherStartTimeEndTheBot() async throws {
+        let instance = Locked(1)
+        try await expectReset(of: try server(.vanishing, instance: instance)) { instance.withLock { $0 = 2 } }
+    }
+
+    private func expectReset(of server: ScriptedServer, after change: () -> Void) async throws {
+        try await withDirectory { directory in
+            let lines = Locked<[String]>([])
+            func run() async throws {
+                try await bot(server, directory, lines, isOneShot: true, onReset: .stop).run()
+            }
+            try await run()
+            try await loseMark(server)
+            change()
+            #expect(await #expect(throws: RunError.self) { try await run() }?.code == .databaseReset)
+        }
+    }
+
+    @Test func daemonContinuesWithoutAMarkThatIsLostRepeatedly() async throws {
+        try await withDirectory { directory in
+            let server = try server(.vanishing, instance: Locked(1))
+            let lines = Locked<[String]>([])
+            let bot = try bot(server, directory, lines, isOneShot: false, onReset: .stop)
+            let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { try await group.run() }
+                while count("does not keep the bot's mark", lines) == 0 {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+            #expect(count("wrote it again", lines) == 1)
+            #expect(count("does not keep the bot's mark", lines) == 1)
+            #expect(server.requests("/todo/_changes").count { $0.target.contains("since=0&") } == 1)
+        }
+    }
+
+    // MARK: - Later runs
+
     /// Each run read everything again.
     @Test func laterRunsDoNotStartOverAgain() async throws {
         try await withDirectory { directory in
@@ -212,9 +301,7 @@ import Testing
             for _ in 1...6 {
                 try await bot(server, directory, lines, isOneShot: true).run()
                 // The mark vanishes between two runs.
-                let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
-                for _ in 1...4 { _ = try await gateway.localDocument("changebot.changebot") }
-                await gateway.shutdown()
+                try await loseMark(server)
             }
             #expect(count("starting over", lines) == 1)
             #expect(server.requests("/todo/_changes").count { $0.target.contains("since=0&") } == 2)

@@ -117,12 +117,12 @@ package struct MarkDocument: Sendable {
     /// A proxy that answers instead of the gateway can also send malformed answers. Then another request fails in the
     /// same way.
     ///
-    /// It also returns if only requests for the mark fail with 500, again and again.
+    /// It also returns if only requests for the mark fail with 500 or more, again and again.
     ///
     /// - Throws: `error` if it means something else; the error of that other request.
     package func requireRefusal(_ error: GatewayError) async throws(GatewayError) {
-        if error.code == .serverError, trust.noteFailure() {
-            _ = try await gateway.databaseInfo()
+        if error.isServerFailure, trust.noteFailure() {
+            guard try await gateway.databaseInfo().isOnline else { throw error }
             return trust.warn("the gateway fails only for _local/\(documentName): \(error)")
         }
         guard Self.isRefusal(error) else { throw error }
@@ -138,6 +138,11 @@ package struct MarkDocument: Sendable {
         default: !error.isRetryable
         }
     }
+}
+
+extension GatewayError {
+    /// Whether the server, or a proxy, has answered that it failed.
+    fileprivate var isServerFailure: Bool { code == .serverError || code == .unavailable && status ?? 0 >= 500 }
 }
 
 /// A mark as it is stored in the database.

@@ -20,6 +20,15 @@ package struct DatabaseWatch: Sendable {
         case unknowable(String)
     }
 
+    /// What to do if only the mark is lost, while the database has the same start time and no fewer changes than were
+    /// read.
+    package enum LostMark: Sendable {
+        /// Treat it like any other reset: everything is read again, at no risk.
+        case startOver
+        /// Write it again, and continue: a reset would end the run.
+        case writeAgain
+    }
+
     let marks: MarkDocument
     let ledger: Ledger
     /// Nil: only this process writes the mark.
@@ -31,14 +40,16 @@ package struct DatabaseWatch: Sendable {
     let logger: Logger
     /// The longest time between two checks of the mark.
     let checkInterval: Duration
+    let lostMark: LostMark
 
     package init(
         marks: MarkDocument, ledger: Ledger, engine: Engine?, channels: [String]?, isReadOnly: Bool, logger: Logger,
-        checkInterval: Duration
+        checkInterval: Duration, lostMark: LostMark
     ) {
         (self.marks, self.ledger, self.engine, self.channels, self.isReadOnly, self.logger, self.checkInterval) = (
             marks, ledger, engine, channels, isReadOnly, logger, checkInterval
         )
+        self.lostMark = lostMark
     }
     private let checkedAt = Locked(ContinuousClock.now)
     private let answerCame = Signal()
@@ -109,7 +120,7 @@ package struct DatabaseWatch: Sendable {
     }
 
     /// - Parameter earlier: The results of the preceding checks. One answer alone never starts everything over.
-    private func look(after earlier: [DatabaseMark?]) async throws -> Finding {
+    func look(after earlier: [DatabaseMark?]) async throws -> Finding {
         let check = try await check()
         let found = try await marks.find()
         switch check.result(found, after: earlier) {
@@ -132,39 +143,21 @@ package struct DatabaseWatch: Sendable {
             guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
             return try await look(after: earlier + [found?.mark])
         case .unstable: throw marks.giveUp("each check finds a different mark")
-        case .reset(let reset): return .reset(try await prove(reset))
+        case .reset(let reset):
+            guard reset.mark == nil, let known = check.known, try await isOnlyMarkLost() else {
+                return .reset(try await prove(reset))
+            }
+            return try await rewriteLostMark(known)
         }
     }
 
-    /// Called before everything is processed again: the reset must be credible, and the database must keep the new mark,
-    /// or the next check would find another reset.
-    ///
-    /// - Returns: The reset, with what the state has to know about it.
-    /// - Throws: `.notOffered` if marks prove nothing here.
-    private func prove(_ reset: DatabaseReset) async throws -> DatabaseReset {
-        guard !isReadOnly else { return reset }
-        let info = try await marks.gateway.databaseInfo()
-        let (record, known) = try await ledger.apart { ledger throws(StateError) in
-            (try ledger.resetRecord(), try ledger.databaseIdentity())
-        }
-        let checkpoint = try await newestCheckpoint?.sequence
-        let evidence = record.evidence(of: reset, info, checkpoint: checkpoint)
-        guard marks.trust.believesReset(evidence) else {
-            throw marks.giveUp("it shows a reset again, but the database has not changed since the last one")
-        }
-        if reset.mark == nil { _ = try await marks.leave() }
-        var reset = reset
-        reset.record = record.noting(resetFrom: known, info)
-        return reset
-    }
-
-    private func check() async throws(StateError) -> MarkCheck {
+    func check() async throws(StateError) -> MarkCheck {
         try await ledger.apart { ledger throws(StateError) in
             MarkCheck(known: try ledger.databaseIdentity(), generation: try ledger.markGeneration())
         }
     }
 
-    private var newestCheckpoint: (sequence: SequenceID, ruleSetHash: String)? {
+    var newestCheckpoint: (sequence: SequenceID, ruleSetHash: String)? {
         get async throws(StateError) { try await ledger.apart { ledger throws(StateError) in try ledger.checkpoint() } }
     }
 

@@ -24,6 +24,8 @@ package final class MarkTrust: Sendable {
         var lastRequest = Request.read
         /// When resets were detected.
         var resets: [ContinuousClock.Instant] = []
+        /// When the lost mark was last written again.
+        var rewritten: ContinuousClock.Instant?
     }
 
     private let logger: Logger?
@@ -75,6 +77,17 @@ package final class MarkTrust: Sendable {
         state.withLock { state in
             state.failures[state.lastRequest, default: 0] += 1
             return state.failures[state.lastRequest, default: 0] >= Self.mostFailures
+        }
+    }
+
+    /// Notes that the mark of a database that is otherwise unchanged is about to be written again.
+    ///
+    /// - Returns: Whether to write it: false if it was lost again within ``memory``.
+    func mayRewrite(at now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { state in
+            if let last = state.rewritten, last.duration(to: now) < Self.memory { return false }
+            state.rewritten = now
+            return true
         }
     }
 

@@ -81,6 +81,16 @@ package struct ResetRecord: Sendable, Equatable {
         return checkpoint.flatMap { newest?.hasPassed($0) } == false ? .progress : .none
     }
 
+    /// Whether all but the mark shows that this is still the state's database: it has the same start time, and no fewer
+    /// changes than were read. False if the gateway does not report that.
+    ///
+    /// - Parameter checkpoint: The state's; nil if there is none.
+    func isUnchanged(_ info: DatabaseInfo, checkpoint: SequenceID?) -> Bool {
+        guard let instance = Self.instance(of: info), instance == instances.last, let newest = Self.newest(of: info)
+        else { return false }
+        return checkpoint.map { newest.hasPassed($0) == true } ?? true
+    }
+
     /// Nil where it shows nothing: old versions of CouchDB report "0" for all databases.
     private static func instance(of info: DatabaseInfo) -> String? { info.instance == "0" ? nil : info.instance }
 

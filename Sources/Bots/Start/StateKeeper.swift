@@ -57,15 +57,18 @@ struct StateKeeper: Sendable {
     private let logger: Logger
     private let channels: [String]?
     private let checkInterval: Duration
+    private let lostMark: DatabaseWatch.LostMark
 
     /// - Parameters:
     ///   - name: The bot's name: part of the id of the mark's document.
     ///   - retries: How requests are retried before the run reads from the database.
     ///   - channels: The channels that the run reads; nil for all.
     ///   - checkInterval: The longest time between two checks of the mark during the run.
+    ///   - lostMark: What to do if only the mark is lost.
     init(
         place: StatePlace, gateway: Gateway, name: String, retries: RetryPolicy.Settings, report: RunReport,
-        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseWatch.longestInterval
+        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseWatch.longestInterval,
+        lostMark: DatabaseWatch.LostMark = .writeAgain
     ) {
         self.place = place
         marks = MarkDocument(gateway: gateway, name: name, trust: MarkTrust(logger: logger))
@@ -73,6 +76,7 @@ struct StateKeeper: Sendable {
         self.logger = logger
         self.channels = channels
         self.checkInterval = checkInterval
+        self.lostMark = lostMark
     }
 
     /// An open state, and the result of comparing it with the mark in its database.
@@ -114,7 +118,7 @@ struct StateKeeper: Sendable {
                 let watch = DatabaseWatch(
                     marks: marks, ledger: state.ledger, engine: place.catalogue.engine, channels: channels,
                     isReadOnly: place.isReadOnly,
-                    logger: logger, checkInterval: checkInterval)
+                    logger: logger, checkInterval: checkInterval, lostMark: lostMark)
                 let finding = try await contact.ask { [seen] in try await watch.look(after: seen) }
                 guard case .reset(let reset) = finding else {
                     try await confirm(state, watch)
@@ -262,42 +266,5 @@ struct StateKeeper: Sendable {
             try await marks.requireRefusal(error)
             return nil
         }
-    }
-}
-
-/// Decides what to do with a state whose database was reset or restored.
-struct Renewal {
-    enum Step: Equatable {
-        /// Clear the state, which then belongs to the database with this nonce; nil if there is no mark.
-        case forget(identity: String?)
-        /// Close the state, and look up the one that belongs to the database.
-        case lookUp
-        /// Replace the mark that has this nonce, because its original database may still exist elsewhere. The two
-        /// databases then have different marks.
-        case replaceMark(identity: String)
-    }
-
-    let reset: DatabaseReset
-    /// Whether the run may open another state and write the mark: false for a dry run.
-    let choosesState: Bool
-    /// Whether another state belongs to the database with the current mark.
-    let isKnownToAnotherState: Bool
-    /// Whether the database was found at a new address.
-    let isAtNewAddress: Bool
-
-    var first: Step {
-        guard choosesState, let identity = reset.mark?.identity else {
-            return .forget(identity: reset.mark?.identity)
-        }
-        if reset.isOlder { return .replaceMark(identity: identity) }
-        return isKnownToAnotherState ? .lookUp : .forget(identity: identity)
-    }
-
-    /// The step after ``Step/replaceMark(identity:)``.
-    ///
-    /// - Parameter new: The nonce of the new mark; nil if this user may not write it.
-    func next(afterReplacing old: String, by new: String?) -> Step {
-        guard let new else { return .forget(identity: old) }
-        return isAtNewAddress ? .lookUp : .forget(identity: new)
     }
 }

@@ -53,6 +53,20 @@ import Testing
         #expect(error?.code == .malformedAnswer && error?.message != "x")
     }
 
+    /// Sync Gateway describes an offline database, and answers everything else with 503.
+    @Test(arguments: ["Online", "Offline"])
+    func lastingFailureIsARefusalWhileTheDatabaseIsOnline(state: String) async throws {
+        let server = try Self.server(#"{"db_name":"todo","update_seq":1,"state":"\#(state)"}"#)
+        defer { server.stop() }
+        let mark = try Self.mark(on: server)
+        var refusals = 0
+        for _ in 1...6 {
+            do { try await mark.requireRefusal(GatewayError(.unavailable, "x", status: 503)) } catch { continue }
+            refusals += 1
+        }
+        #expect(refusals == (state == "Online" ? 2 : 0))
+    }
+
     @Test func temporaryErrorIsRethrown() async throws {
         let server = try Self.server("<html>")
         defer { server.stop() }

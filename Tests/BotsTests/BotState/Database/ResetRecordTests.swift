@@ -55,6 +55,23 @@ import Testing
         #expect(evidence(record, try info("3-a"), at: "9-a", former) == .none)
     }
 
+    @Test func sameStartTimeAndNoFewerChangesShowTheSameDatabase() throws {
+        let record = ResetRecord().noting(try info("9-a"))
+        func isUnchanged(_ info: DatabaseInfo, at checkpoint: String?) -> Bool {
+            record.isUnchanged(info, checkpoint: checkpoint.flatMap { SequenceID($0) })
+        }
+        #expect(isUnchanged(try info("9-a"), at: "9-b"))
+        #expect(isUnchanged(try info("9-a"), at: nil))
+        #expect(!isUnchanged(try info("8-a"), at: "9-b"))
+        #expect(!isUnchanged(try info("9-a"), at: "9"))
+        #expect(!isUnchanged(try info("9-a", instance: "2"), at: "9-b"))
+        #expect(
+            !ResetRecord().noting(try info("9-a", instance: "0")).isUnchanged(
+                try info("9-a", instance: "0"), checkpoint: nil))
+        // The state has gone over to another database since.
+        #expect(!record.noting(try info("1-a", instance: "2")).isUnchanged(try info("9-a"), checkpoint: nil))
+    }
+
     @Test func recordIsReadAsItWasWritten() throws {
         var record = ResetRecord()
         #expect(ResetRecord(record.json) == record)
