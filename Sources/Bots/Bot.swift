@@ -135,7 +135,8 @@ package struct Bot: Service {
             checkInterval: settings.fleet.sharing == nil
                 ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers),
             lostMark: settings.fleet.sharing == nil && settings.resetPolicy(for: ruleSet) == .restart
-                ? .startOver : .writeAgain)
+                ? .startOver : .writeAgain,
+            beforeCreation: { () async throws(GatewayError) in try await gateway.check(settings.feed.since) })
     }
 
     /// Runs as the only process with this state, or as one of several that share the work.
@@ -205,6 +206,15 @@ package struct Bot: Service {
         return try await keeper.renew(reset, state) { identity in
             try await state.ledger.startOver(identity: identity, at: .start, reason: reset.reason, record: reset.record)
         }
+    }
+}
+
+extension Gateway {
+    /// Checks that the gateway accepts the sequence at which a run without a checkpoint starts.
+    fileprivate func check(_ since: BotSettings.Start?) async throws(GatewayError) {
+        guard case .sequence(let sequence) = since else { return }
+        var answer = try await changes(ChangesRequest(since: sequence, includesDocuments: false, limit: 1))
+        _ = try await answer.next()
     }
 }
 

@@ -1,9 +1,11 @@
+import Bots
 import DocumentFlow
 import Foundation
+import GatewayClient
 import TestKit
 import Testing
 
-/// Runs that are refused because of their rules leave nothing behind.
+/// Runs that are refused because of their rules or their start leave nothing behind.
 @Suite(.limitedParallelism) struct RefusedRunTests {
     private static let couchDB = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
     private static let information =
@@ -37,6 +39,31 @@ import Testing
             let after = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(after.filter { !before.contains($0) && !["rules.json", "fix.yaml"].contains($0) } == [])
             #expect(server.requests("/todo/_local/changebot.bot").filter { $0.method != "GET" }.isEmpty)
+        }
+    }
+
+    /// It left a state and a mark.
+    @Test func runWithRefusedSinceLeavesNothingBehind() async throws {
+        try await withDirectory { directory in
+            let server = try ScriptedServer(information: Self.information, headers: Self.couchDB) { _, _ in
+                .init(
+                    status: 400, headers: Self.couchDB,
+                    body: #"{"error":"bad_request","reason":"Malformed sequence supplied in 'since' parameter."}"#)
+            }
+            defer { server.server.stop() }
+            let ruleSet = try server.ruleSet(directory)
+            let before = try FileManager.default.contentsOfDirectory(atPath: directory)
+            var settings = BotSettings()
+            settings.isOneShot = true
+            settings.feed.since = .sequence(try #require(SequenceID("\"9-nonsense\"")))
+            let bot = Bot(
+                gateway: Gateway(try GatewayURL(server.server.url("/todo"))), ruleSet: ruleSet,
+                state: try server.place(directory, ruleSet), settings: settings, report: RunReport(),
+                logger: BotTestBed.logger)
+            let error = await #expect(throws: RunError.self) { try await bot.run() }
+            #expect(error?.code == .sequenceRefused)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == before.sorted())
+            #expect(server.requests("/todo/_local/changebot.changebot").allSatisfy { $0.method == "GET" })
         }
     }
 }

@@ -77,6 +77,12 @@ package struct StateCatalogue: Sendable {
         return try DatabaseSighting.unmarked.choose(among: states(), at: address)?.identity != nil
     }
 
+    /// Whether there is a state for the database at `address`.
+    package func hasState(_ sighting: DatabaseSighting, at address: String) throws(StateError) -> Bool {
+        if let engine { return try EngineState.facts(engine).map { !$0.isBlank } ?? false }
+        return try sighting.choose(among: states(), at: address) != nil
+    }
+
     /// Whether a state other than this one belongs to the database with this mark.
     package func hasState(of identity: String, otherThan ledger: Ledger) throws(StateError) -> Bool {
         guard engine == nil else { return false }

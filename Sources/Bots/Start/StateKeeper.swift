@@ -58,6 +58,8 @@ struct StateKeeper: Sendable {
     private let channels: [String]?
     private let checkInterval: Duration
     private let lostMark: DatabaseWatch.LostMark
+    /// Called before a state is created; throws if the run is refused.
+    private let beforeCreation: @Sendable () async throws -> Void
 
     /// - Parameters:
     ///   - name: The bot's name: part of the id of the mark's document.
@@ -65,10 +67,12 @@ struct StateKeeper: Sendable {
     ///   - channels: The channels that the run reads; nil for all.
     ///   - checkInterval: The longest time between two checks of the mark during the run.
     ///   - lostMark: What to do if only the mark is lost.
+    ///   - beforeCreation: Called before a state is created. An error refuses the run, which then leaves nothing behind.
     init(
         place: StatePlace, gateway: Gateway, name: String, retries: RetryPolicy.Settings, report: RunReport,
         logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseWatch.longestInterval,
-        lostMark: DatabaseWatch.LostMark = .writeAgain
+        lostMark: DatabaseWatch.LostMark = .writeAgain,
+        beforeCreation: @escaping @Sendable () async throws(GatewayError) -> Void = {}
     ) {
         self.place = place
         marks = MarkDocument(gateway: gateway, name: name, trust: MarkTrust(logger: logger))
@@ -77,6 +81,7 @@ struct StateKeeper: Sendable {
         self.channels = channels
         self.checkInterval = checkInterval
         self.lostMark = lostMark
+        self.beforeCreation = { [contact] in try await contact.ask(beforeCreation) }
     }
 
     /// An open state, and the result of comparing it with the mark in its database.
@@ -145,6 +150,9 @@ struct StateKeeper: Sendable {
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func openStateOfMark() async throws -> (state: StateCatalogue.Opened, mark: FoundMark?) {
         var (sighting, mark) = try await contact.ask(findMark)
+        if place.purpose == .run, try !place.catalogue.hasState(sighting, at: place.address) {
+            try await beforeCreation()
+        }
         if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
             (sighting, mark) = try await contact.ask(leaveMark)
         }
