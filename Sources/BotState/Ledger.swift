@@ -40,11 +40,11 @@ package final class Ledger: Sendable {
     let address: StateFacts.Address?
     /// Distinguishes this run from others in the history of checkpoints.
     let run = StateLock.describeProcess()
-    private let hold: Hold
+    private let processLock: ProcessLock
     private let isOpen = Locked(true)
 
     /// What prevents other processes from running with this state.
-    private enum Hold {
+    private enum ProcessLock {
         /// The state is in a file; nil: this process holds no lock.
         case file(StateFiles, StateLock?)
         case engine(Engine, EngineLease?)
@@ -58,7 +58,7 @@ package final class Ledger: Sendable {
         _ files: StateFiles, at address: StateFacts.Address, _ claim: Claim = .resume, _ identity: String? = nil,
         ruleSetHash: String
     ) throws(StateError) {
-        hold = .file(files, try StateLock(path: files.lock, holder: StateLock.thisProcess))
+        processLock = .file(files, try StateLock(path: files.lock, holder: StateLock.thisProcess))
         (path, decisionNotes) = (files.database, files.decisionNotes)
         self.address = address
         access = .exclusive
@@ -88,7 +88,7 @@ package final class Ledger: Sendable {
         address = nil
         var lock: StateLock?
         if access == .exclusive { lock = try StateLock(path: files.lock, holder: StateLock.thisProcess) }
-        hold = .file(files, lock)
+        processLock = .file(files, lock)
         do {
             let database = try Self.open(files.database)
             try SQLiteStore.prepare(database)
@@ -102,7 +102,7 @@ package final class Ledger: Sendable {
     ///
     /// - Parameter database: From ``ReadOnlyState``. Nil: there is no state.
     init(readOnly files: StateFiles, _ database: DatabaseQueue?, ruleSetHash: String = "") throws(StateError) {
-        hold = .file(files, nil)
+        processLock = .file(files, nil)
         (path, decisionNotes) = (files.database, files.decisionNotes)
         address = nil
         access = .readOnly
@@ -123,7 +123,7 @@ package final class Ledger: Sendable {
         address: StateFacts.Address?, ruleSetHash: String
     ) {
         self.store = store
-        hold = .engine(engine, lease)
+        processLock = .engine(engine, lease)
         path = engine.description
         decisionNotes = "\(directory)/\(engine.fleet).deciding"
         self.address = address
@@ -138,7 +138,7 @@ package final class Ledger: Sendable {
             isOpen = false
             store.close()
         }
-        switch hold {
+        switch processLock {
         case .file(_, let lock): lock?.release()
         case .engine(_, let lease): lease?.release()
         }
@@ -146,7 +146,7 @@ package final class Ledger: Sendable {
 
     /// How the run that holds this state describes itself: process, host, start time. Nil if no run holds it.
     package var holder: String? {
-        switch hold {
+        switch processLock {
         case .file(let files, _): StateLock.holder(path: files.lock)
         case .engine:
             try? read { session in
@@ -162,10 +162,10 @@ package final class Ledger: Sendable {
     }
 
     /// Whether other processes share the work and this state.
-    package var isShared: Bool { if case .engine(let engine, _) = hold { engine.fence != nil } else { false } }
+    package var isShared: Bool { if case .engine(let engine, _) = processLock { engine.fence != nil } else { false } }
 
     /// The lease under which this process alone works for its fleet.
-    package var lease: EngineLease? { if case .engine(_, let lease) = hold { lease } else { nil } }
+    package var lease: EngineLease? { if case .engine(_, let lease) = processLock { lease } else { nil } }
 }
 
 // MARK: - Opening

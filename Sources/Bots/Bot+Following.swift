@@ -12,24 +12,24 @@ extension Bot {
     /// Follows the feed until the run ends or the database is reset.
     ///
     /// - Throws: Also ``DatabaseReset``.
-    func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
-        let run = try await compose(info, watched, wasThere: wasThere)
+    func follow(_ info: DatabaseInfo, _ checked: StateKeeper.CheckedState, hasConnectedBefore: Bool) async throws {
+        let run = try await compose(info, checked, hasConnectedBefore: hasConnectedBefore)
         try await run.delivery.run(
             from: source(of: run), backgroundTasks: sharedWork == nil ? backgroundTasks(of: run) : [],
             companions: companions(of: run))
-        if settings.isOneShot, !settings.delivery.isDryRun, let reset = try await watched.watch.resetAtEnd() {
+        if settings.isOneShot, !settings.delivery.isDryRun, let reset = try await checked.detector.resetAtEnd() {
             throw reset
         }
-        engine?.endCallsSoon()
-        await copyCheckpoint(watched.watch)
+        engine?.limitRemainingCalls()
+        await copyCheckpoint(checked.detector)
     }
 
     /// The parts of a run on one database.
     private struct Run: Sendable {
         let info: DatabaseInfo
-        let watched: StateKeeper.Watched
+        let checked: StateKeeper.CheckedState
         /// Whether this process has read from the database before.
-        let wasThere: Bool
+        let hasConnectedBefore: Bool
         /// Where the feed is read from.
         let start: SequenceID
         /// The rules to apply to all documents while the feed is read.
@@ -41,16 +41,16 @@ extension Bot {
     }
 
     private func compose(
-        _ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool
+        _ info: DatabaseInfo, _ checked: StateKeeper.CheckedState, hasConnectedBefore: Bool
     ) async throws -> Run {
-        let ledger = watched.state.ledger
+        let ledger = checked.state.ledger
         let changed = try changedRules(ledger)
-        let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched, changed) }
+        let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, checked, changed) }
         // Otherwise the next run would begin at the sequence that is newest then, and skip the changes in between.
         if settings.feed.since == .now, !settings.delivery.isDryRun, try ledger.checkpoint() == nil {
             try await ledger.saveCheckpoint(start)
         }
-        if case .same = watched.finding, !settings.delivery.isDryRun { try await ledger.noteDatabase(info) }
+        if case .same = checked.finding, !settings.delivery.isDryRun { try await ledger.noteDatabase(info) }
         let missed = try missedRules(changed, ledger)
         let catchesUp = settings.catchesUp ? missed : []
         if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }
@@ -67,7 +67,8 @@ extension Bot {
         settings.delivery.observer?.note(.progressed)
         logger.info("following the feed", metadata: [LogKey.since: "\(start)", LogKey.rules: "\(ruleSet.count)"])
         return Run(
-            info: info, watched: watched, wasThere: wasThere, start: start, catchesUp: catchesUp, counts: counts,
+            info: info, checked: checked, hasConnectedBefore: hasConnectedBefore, start: start, catchesUp: catchesUp,
+            counts: counts,
             delivery: delivery)
     }
 
@@ -90,9 +91,9 @@ extension Bot {
         let confirmDatabase: @Sendable () async throws -> Void = {
             // A dry run never starts over.
             guard !settings.delivery.isDryRun else { return }
-            try await confirm(run.watched)
+            try await confirm(run.checked)
         }
-        let noteAnswer = run.watched.watch.noteAnswer
+        let noteAnswer = run.checked.detector.noteAnswer
         if let sharedWork {
             return LogSource(
                 sharedWork: sharedWork, backgroundTasks: LeaderTasks(backgroundTasks(of: run)), gateway: gateway,
@@ -102,7 +103,7 @@ extension Bot {
         return FeedSource(
             gateway: gateway, start: run.start,
             end: settings.isOneShot ? .caughtUp(with: run.info.newestSequence) : .never,
-            following: settings.feed.following, channels: settings.feed.channels, knowsKeyspace: run.wasThere,
+            following: settings.feed.following, channels: settings.feed.channels, knowsKeyspace: run.hasConnectedBefore,
             confirmDatabase: confirmDatabase, noteAnswer: noteAnswer)
     }
 
@@ -131,18 +132,18 @@ extension Bot {
 
     /// What runs while the feed is read, until it is cancelled.
     private func companions(of run: Run) -> [@Sendable () async throws -> Void] {
-        let (delivery, watch) = (run.delivery, run.watched.watch)
+        let (delivery, detector) = (run.delivery, run.checked.detector)
         var tasks: [@Sendable () async throws -> Void] = []
         if !settings.delivery.isDryRun {
             tasks.append {
-                try await watch.run {
+                try await detector.run {
                     try await delivery.saveCheckpoint()
-                    delivery.timers?.lookAgain()
+                    delivery.timers?.recheck()
                 }
             }
         }
-        if let lease = run.ledger.lease { tasks.append { try await lease.untilOver() } }
-        if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepKnown() } }
+        if let lease = run.ledger.lease { tasks.append { try await lease.waitUntilOver() } }
+        if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepRecorded() } }
         if settings.delivery.observer != nil { tasks.append { try await followNewest(delivery.progress) } }
         return tasks
     }
@@ -228,29 +229,29 @@ extension Bot {
     ///
     /// - Returns: Also `info`, read again if the run starts at the newest sequence and it was not known.
     private func startingPoint(
-        _ info: DatabaseInfo, _ watched: StateKeeper.Watched, _ changedRules: ChangedRules?
+        _ info: DatabaseInfo, _ checked: StateKeeper.CheckedState, _ changedRules: ChangedRules?
     ) async throws -> (info: DatabaseInfo, start: SequenceID) {
         var copy: DatabaseMark?
-        switch watched.finding {
+        switch checked.finding {
         case .same(let mark): copy = mark
-        case .unknowable(let reason):
+        case .inaccessible(let reason):
             guard !keeper.marks.trust.hasWarned else { break }
             logger.notice(
                 "a reset of the database can't be detected: this user may not write local documents",
                 metadata: [LogKey.reason: "\(reason)"])
         case .reset: return (info, .start)
         }
-        let ledger = watched.state.ledger
+        let ledger = checked.state.ledger
         var since = settings.feed.since
         // A state that was lost during the run continues from its copy, so that no change since then is skipped.
         if since == .now, isPastStart.withLock(\.self) { since = nil }
         let facts = StartFacts(
             checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
             since: since, copy: copy, ruleSetHash: ruleSet.hash, changedRules: changedRules,
-            channels: watched.watch.channels)
+            channels: checked.detector.channels)
         var info = info
         if facts.needsNewest, !info.reportsNewest {
-            info = try await keeper.contact.connect(to: gateway, wasThere: true) { info in
+            info = try await keeper.contact.connect(to: gateway, hasConnectedBefore: true) { info in
                 guard !info.reportsNewest else { return }
                 throw GatewayError(
                     .unavailable, "\(gateway.url) does not report its newest sequence while it is offline")
@@ -268,13 +269,13 @@ extension Bot {
     /// Checks that this is still the same database.
     ///
     /// - Throws: ``DatabaseReset`` if it is not; `RunError`, ``StateError``, `CancellationError`.
-    private func confirm(_ watched: StateKeeper.Watched) async throws {
-        if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
+    private func confirm(_ checked: StateKeeper.CheckedState) async throws {
+        if case .reset(let reset) = try await keeper.contact.ask(checked.detector.detect) { throw reset }
     }
 
     /// Copies the checkpoint into the database as the run ends. An error is only logged: it must not delay the end.
-    private func copyCheckpoint(_ watch: DatabaseWatch) async {
-        do { try await watch.copyCheckpoint() } catch {
+    private func copyCheckpoint(_ detector: DatabaseResetDetector) async {
+        do { try await detector.copyCheckpoint() } catch {
             logger.debug("the checkpoint can't be copied into the database", metadata: [LogKey.reason: "\(error)"])
         }
     }

@@ -43,7 +43,7 @@ package struct Bot: Service {
         var settings = settings
         if let clock = engine?.clock {
             clock.watch(settings.delivery.now) { Self.warn(ofClock: $0, logger) }
-            if settings.fleet.takesEngineTime { settings.delivery.now = { clock.now() } }
+            if settings.fleet.usesEngineTime { settings.delivery.now = { clock.now() } }
         }
         self.settings = settings
         let sharing = state.isReadOnly ? nil : settings.fleet.sharing
@@ -64,32 +64,32 @@ package struct Bot: Service {
         guard let engine else { return try await runAlone() }
         try await withTaskCancellationHandler {
             try await engine.renewingLease {
-                if settings.isOneShot { try await runAlone() } else { try await runInTurns(engine) }
+                if settings.isOneShot { try await runAlone() } else { try await runWithStandby(engine) }
             }
         } onCancel: {
-            engine.endCallsNow()
+            engine.abortRemainingCalls()
         }
     }
 
-    private func runInTurns(_ engine: Engine) async throws {
+    private func runWithStandby(_ engine: Engine) async throws {
         let standby = Standby(
             engine, ruleSetHash: ruleSet.hash, sharing: settings.fleet.sharing, report: report,
             observer: settings.delivery.observer, logger: logger, lossDelay: settings.fleet.lossDelay)
-        let watch = FleetWatch(engine, isSharing: sharedWork != nil)
+        let watch = FleetStatusReader(engine, isSharing: sharedWork != nil)
         await report.watch(watch)
         defer {
-            engine.endCallsSoon()
+            engine.limitRemainingCalls()
             sharedWork?.close()
             standby.leave()
             watch.close()
         }
         do {
             while true {
-                try await cancelWhenGracefulShutdown { try await standby.untilFree() }
+                try await cancelWhenGracefulShutdown { try await standby.waitUntilAvailable() }
                 let isEstablished = await standby.isEstablished
                 isPastStart.withLock { $0 = isEstablished }
                 do {
-                    guard try await standby.whileNotDrained(runTurn) else { return }
+                    guard try await standby.runUntilDrained(runWhileActive) else { return }
                     // The turn is over, but the process continues.
                     engine.allowCalls()
                     await report.reconnect()
@@ -112,7 +112,7 @@ package struct Bot: Service {
             metadata: [LogKey.difference: "\(abs(lead)) s \(lead < 0 ? "behind" : "ahead")"])
     }
 
-    private func runTurn() async throws {
+    private func runWhileActive() async throws {
         guard let sharedWork else { return try await runAlone() }
         var member = self
         member.keeper = Self.keeper(
@@ -133,7 +133,7 @@ package struct Bot: Service {
             logger: logger, channels: settings.feed.channels?.sorted(),
             // Of members that share the work, only the leader reads the feed and notices a reset at once.
             checkInterval: settings.fleet.sharing == nil
-                ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers),
+                ? settings.checkInterval : min(settings.checkInterval, DatabaseResetDetector.intervalOfMembers),
             lostMark: settings.fleet.sharing == nil && settings.resetPolicy(for: ruleSet) == .restart
                 ? .startOver : .writeAgain,
             beforeCreation: { () async throws(GatewayError) in try await gateway.check(settings.feed.since) })
@@ -145,16 +145,18 @@ package struct Bot: Service {
         defer { state?.ledger.close() }
         do {
             // A run whose rules were changed continues on the same gateway.
-            var wasThere = await report.hasDelivered
+            var hasConnectedBefore = await report.hasDelivered
             while true {
-                let (info, watched) = try await cancelWhenGracefulShutdown { [state, wasThere] in
-                    try await prepare(state, wasThere: wasThere)
+                let (info, checked) = try await cancelWhenGracefulShutdown { [state, hasConnectedBefore] in
+                    try await prepare(state, hasConnectedBefore: hasConnectedBefore)
                 }
-                state = watched.state
-                do { return try await follow(info, watched, wasThere: wasThere) } catch let reset as DatabaseReset {
-                    state = try await startOver(reset, watched.state)
+                state = checked.state
+                do { return try await follow(info, checked, hasConnectedBefore: hasConnectedBefore) } catch let reset
+                    as DatabaseReset
+                {
+                    state = try await startOver(reset, checked.state)
                 }
-                wasThere = true
+                hasConnectedBefore = true
             }
         } catch is CancellationError {
             // Asked to stop.
@@ -166,11 +168,12 @@ package struct Bot: Service {
     ///
     /// - Parameters:
     ///   - held: The state, if this run has already opened it.
-    ///   - wasThere: Whether this run has read from the database before: if so, a daemon waits while it is missing.
+    ///   - hasConnectedBefore: Whether this run has read from the database before: if so, a daemon waits while it is
+    ///     missing.
     private func prepare(
-        _ held: StateCatalogue.Opened?, wasThere: Bool
-    ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
-        let info = try await keeper.contact.connect(to: gateway, wasThere: wasThere)
+        _ held: StateCatalogue.Opened?, hasConnectedBefore: Bool
+    ) async throws -> (info: DatabaseInfo, checked: StateKeeper.CheckedState) {
+        let info = try await keeper.contact.connect(to: gateway, hasConnectedBefore: hasConnectedBefore)
         try gateway.check(channels: settings.feed.channels)
         if settings.feed.channels != nil, let rule = ruleSet.aggregates.first {
             throw RunError(
@@ -179,7 +182,7 @@ package struct Bot: Service {
                     + "in a bot of its own")
         }
         try Delivery.check(ruleSet, on: gateway, settings.delivery, logger)
-        if held == nil, !wasThere { keeper.warnAboutName() }
+        if held == nil, !hasConnectedBefore { keeper.warnAboutName() }
         return (info, try await keeper.open(held, onReset: startOver))
     }
 

@@ -21,7 +21,7 @@ package struct BotSettings: Sendable {
         /// Where to start if there is no checkpoint. Nil: the beginning.
         package var since: Start?
         /// How a daemon waits for changes.
-        package var following = FeedReader.Following.longpoll
+        package var following = FeedReader.FeedMode.longpoll
         /// Only these Sync Gateway channels. Nil: all channels that the user may read.
         package var channels: [String]?
     }
@@ -33,7 +33,7 @@ package struct BotSettings: Sendable {
         /// The log of members that share the work, if it is not in the engine. For tests.
         package var workLog: (any WorkLog)?
         /// Whether rules use the engine's clock instead of ``Delivery/Settings/now``.
-        package var takesEngineTime = true
+        package var usesEngineTime = true
         /// How long to wait before tables that vanished during the run are recreated: an operator may be restoring a
         /// dump.
         package var lossDelay: Duration = .seconds(30)
@@ -51,7 +51,7 @@ package struct BotSettings: Sendable {
     package var onReset: ResetPolicy?
     /// The longest time between two checks of the mark in the database. Once half of it has passed, the run checks as
     /// soon as a feed request ends, so an idle run need not wake up only for the check.
-    package var checkInterval: Duration = DatabaseWatch.longestInterval
+    package var checkInterval: Duration = DatabaseResetDetector.longestInterval
     /// The options for running `changebot fix` with these rules on the same database, for advice in the log. Nil: the
     /// log does not recommend it.
     package var fixOptions: String?

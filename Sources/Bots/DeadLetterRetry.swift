@@ -80,7 +80,7 @@ package struct DeadLetterRetry: Service {
             let timers = try await DocumentTimers(ledger, rules: nil)
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: .retry, timers: timers,
-                lastSeen: try await LastSeenDocuments.open(ruleSet, in: ledger, isOfRun: false).documents,
+                lastSeen: try await LastSeenDocuments.open(ruleSet, in: ledger, belongsToRun: false).documents,
                 counts: .askingForRecounts(ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run(
@@ -95,7 +95,7 @@ package struct DeadLetterRetry: Service {
 package final class RetryOutcome: Sendable {
     private struct State {
         var before = 0
-        var tried: [Int] = []
+        var retried: [Int] = []
         var left = 0
     }
 
@@ -117,14 +117,14 @@ package final class RetryOutcome: Sendable {
     /// Notes dead letters that are about to be retried. One that fails again keeps its number, even if its reason
     /// changes.
     func note(_ documents: some Sequence<DeadLetteredDocument>) {
-        state.withLock { $0.tried += documents.flatMap(\.deadLetters) }
+        state.withLock { $0.retried += documents.flatMap(\.deadLetters) }
     }
 
     /// Counts what is left at the end. Dead letters that were not retried count as left. If the state can't be read,
     /// all of them do.
     func end(_ ledger: Ledger) {
         let state = state.withLock { $0 }
-        guard let kept = try? state.tried.count(where: { try ledger.deadLetter($0) != nil }) else { return }
-        self.state.withLock { $0.left = max(0, state.before - state.tried.count) + kept }
+        guard let kept = try? state.retried.count(where: { try ledger.deadLetter($0) != nil }) else { return }
+        self.state.withLock { $0.left = max(0, state.before - state.retried.count) + kept }
     }
 }

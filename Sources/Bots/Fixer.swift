@@ -64,7 +64,7 @@ package struct Fixer: Service {
             guard let engine else { return try await apply() }
             try await engine.renewingLease { try await apply() }
         } onCancel: {
-            engine?.endCallsNow()
+            engine?.abortRemainingCalls()
         }
     }
 
@@ -73,8 +73,8 @@ package struct Fixer: Service {
             let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }
             // A run that is refused leaves no state and no mark behind.
             try Delivery.check(ruleSet, on: gateway, settings, logger)
-            let watched = try await cancelWhenGracefulShutdown { try await openState() }
-            let ledger = watched.state.ledger
+            let checked = try await cancelWhenGracefulShutdown { try await openState() }
+            let ledger = checked.state.ledger
             defer { ledger.close() }
             await report.expect(documents: info.documentCount)
             var settings = settings
@@ -85,7 +85,7 @@ package struct Fixer: Service {
                 lastSeen: try await lastSeen(ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run(from: ListSource(gateway: gateway, info: info))
-            if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
+            if settings.preview == nil, let reset = try await checked.detector.resetAtEnd() {
                 throw RunError(.databaseReset, "\(reset.reason); it happened while 'fix' was running, so run it again")
             }
         } catch is CancellationError where Task.isAskedToStop {
@@ -95,12 +95,12 @@ package struct Fixer: Service {
     private func lastSeen(_ ledger: Ledger) async throws -> LastSeenDocuments? {
         guard mode.onlyLearns else { return nil }
         if let lastSeen { return lastSeen }
-        return try await LastSeenDocuments.open(ruleSet, in: ledger, isOfRun: false).documents
+        return try await LastSeenDocuments.open(ruleSet, in: ledger, belongsToRun: false).documents
     }
 
     /// Opens the state of this database. If the database was reset, clears what the state remembers of it.
-    private func openState() async throws -> StateKeeper.Watched {
-        let watched = try await keeper.open { reset, state in
+    private func openState() async throws -> StateKeeper.CheckedState {
+        let checked = try await keeper.open { reset, state in
             // The state is that of the run, which must notice the reset itself.
             if mode.onlyLearns, lastSeen == nil {
                 throw RunError(.databaseReset, "\(reset.reason); start 'changebot run' first, which starts over")
@@ -112,8 +112,8 @@ package struct Fixer: Service {
             }
         }
         // Rewrites the mark: otherwise Sync Gateway drops it after 90 days.
-        try? await watched.watch.copyCheckpoint()
-        return watched
+        try? await checked.detector.copyCheckpoint()
+        return checked
     }
 }
 

@@ -15,7 +15,7 @@ package actor RunReport {
     private var isReconnecting = false
     private var isOnStandby = false
     private var isDrained = false
-    private var fleet: FleetWatch?
+    private var fleet: FleetStatusReader?
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
     /// How many documents became dead letters in passes over all documents, which are counted separately from the run.
@@ -47,7 +47,7 @@ package actor RunReport {
     }
 
     /// Notes the fleet that this run belongs to. Nil: none any more.
-    func watch(_ fleet: FleetWatch?) { self.fleet = fleet }
+    func watch(_ fleet: FleetStatusReader?) { self.fleet = fleet }
 
     /// The facts known about the fleet; nil if the run does not belong to one.
     ///
@@ -110,7 +110,7 @@ package actor RunReport {
         _ body: @escaping @Sendable (Ledger) throws(StateError) -> Value
     ) async -> Value? {
         guard let ledger = await delivery?.ledger else { return nil }
-        return try? await ledger.apart(body)
+        return try? await ledger.onSeparateThread(body)
     }
 
     /// The summary of the run so far. It has no `last_seq` if the run does not follow the feed.

@@ -126,7 +126,7 @@ package struct Delivery: Sendable {
     ) async throws {
         do {
             try await work {
-                guard !source.endsItself else {
+                guard !source.handlesShutdown else {
                     return try await runWithCompanions(companions) { try await source.run(into: self) }
                 }
                 let runner = BackgroundTaskRunner(
@@ -135,7 +135,7 @@ package struct Delivery: Sendable {
                     { try await endWhenStopped(companion) }
                 }
                 try await runWithCompanions(stoppable) {
-                    try await runner.attend { try await readUntilStopped { try await source.run(into: self) } }
+                    try await runner.run { try await readUntilStopped { try await source.run(into: self) } }
                 }
             }
         } catch {
@@ -150,8 +150,8 @@ package struct Delivery: Sendable {
 
     /// Runs all tasks until the writers have nothing left, or until a task fails.
     private func work(_ read: @escaping @Sendable () async throws -> Void) async throws {
-        let besideWriting: [@Sendable () async throws -> Void] = [
-            keepCheckpoint, resumePostponed, context.state.deadLetterLog.keepReporting,
+        let concurrentTasks: [@Sendable () async throws -> Void] = [
+            keepCheckpoint, resumePostponed, context.state.deadLetterLog.reportPeriodically,
             {
                 await flow.queue.gather(true)
                 try await read()
@@ -159,7 +159,7 @@ package struct Delivery: Sendable {
             },
         ]
         try await withThrowingTaskGroup(of: Bool.self) { group in
-            for task in besideWriting {
+            for task in concurrentTasks {
                 group.addTask {
                     try await task()
                     return false
@@ -212,8 +212,9 @@ package struct Delivery: Sendable {
 
     // MARK: - Totals
 
-    /// - Parameter isBesideFeed: Whether it works while the feed is read. Then a total that is written too often waits.
-    package func makeTotalsWriter(_ counts: Counts, isBesideFeed: Bool) -> TotalsWriter {
+    /// - Parameter isConcurrentWithFeed: Whether it works while the feed is read. Then a total that is written too often
+    ///   waits.
+    package func makeTotalsWriter(_ counts: Counts, isConcurrentWithFeed: Bool) -> TotalsWriter {
         TotalsWriter(
             counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
             deadLettered: context.state.deadLettered, mode: mode, settings: settings, logger: logger,
@@ -221,7 +222,7 @@ package struct Delivery: Sendable {
             targets: TargetWriter(
                 ledger: ledger, progress: progress, limits: settings.limits,
                 senders: [nil: context.makeSender(context.gateway)], locks: context.targets.locks,
-                busy: isBesideFeed ? context.targets.busy : BusyDocuments(nil), budget: flow.budget,
+                busy: isConcurrentWithFeed ? context.targets.busy : BusyDocuments(nil), budget: flow.budget,
                 decider: mode.endsOnceSettled ? context.rules.set.makeDecider() : nil, logger: logger))
     }
 
@@ -313,7 +314,7 @@ package struct Delivery: Sendable {
     ///
     /// Each save waits for the next finished work, so that one write to the disk covers it, too.
     private func keepCheckpoint() async throws {
-        while mode.keepsCheckpoint, await progress.untilCheckpointIsDue() {
+        while mode.keepsCheckpoint, await progress.waitUntilCheckpointIsDue() {
             let isFollowing = await progress.facts.phase == .following
             try await Task.sleep(
                 for: isFollowing ? settings.intervals.followingCheckpoint : settings.intervals.checkpoint)

@@ -143,7 +143,7 @@ package final class EmbeddedGateway: Sendable {
 
     /// Collections with documents in the file, if none of them is served; otherwise empty. A non-empty list means that
     /// the configured collections are probably wrong.
-    package func collectionsBeside() throws -> [String] {
+    package func unservedCollections() throws -> [String] {
         guard let store = router?.store else { return [] }
         let names = try store.collectionsWithDocuments()
         return names.contains { collectionNames.contains($0) } ? [] : names
@@ -213,8 +213,8 @@ package final class EmbeddedGateway: Sendable {
         } catch {
             let code: EmbeddedGatewayError.Code =
                 switch error {
-                case is DatabaseFile.Foreign: .foreignFile
-                case is FileLock.Held: .fileInUse
+                case is DatabaseFile.NotAGatewayDatabase: .foreignFile
+                case is FileLock.AlreadyLocked: .fileInUse
                 default: .cannotOpenFile
                 }
             throw EmbeddedGatewayError(code, "can't open \(configuration.storage): \(Self.cause(error))")

@@ -33,11 +33,11 @@ extension PostgresWorkLog {
         }
     }
 
-    package func answered() async throws(WorkLogError) -> Answered? {
+    package func answered() async throws(WorkLogError) -> AnsweredPosition? {
         // Repeating the deletion is harmless.
         try await leading.call { session in
             try session.connection.run(Self.answeredMark).rows.first.map { row in
-                Answered(n: try row.int64(0), sequence: try row.text(1))
+                AnsweredPosition(n: try row.int64(0), sequence: try row.text(1))
             }
         }
     }

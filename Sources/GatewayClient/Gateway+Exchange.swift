@@ -94,7 +94,7 @@ extension Gateway {
             sent.measuresUpload = request.mayCompress && measuresUploads
             response = try await http.send(sent)
         } catch {
-            if error.mayBeOfScheme, let other = await schemeError() { throw other }
+            if error.mayBeWrongScheme, let other = await schemeError() { throw other }
             throw GatewayError(error).namingProxy(of: url)
         }
         noteRetryAfter(response)
@@ -124,10 +124,10 @@ extension Gateway {
 extension GatewayError {
     /// Names the environment variable of the proxy that may have caused the error.
     func namingProxy(of url: GatewayURL) -> GatewayError {
-        let mayBeOfProxy =
+        let mayBeFromProxy =
             [.cannotConnect, .connectionLost, .timedOut, .tlsFailed, .malformedAnswer].contains(code)
             || [407, 502, 503, 504].contains(status)
-        guard mayBeOfProxy, let variable = HTTPProxies.environment.variable(for: url.base) else { return self }
+        guard mayBeFromProxy, let variable = HTTPProxies.environment.variable(for: url.base) else { return self }
         var error = self
         error.message +=
             "; the request went through the proxy set in the environment variable \(variable): to reach the "
@@ -138,7 +138,7 @@ extension GatewayError {
 
 extension HTTPTransportError {
     /// Whether a wrong scheme (http or https) may be the cause.
-    fileprivate var mayBeOfScheme: Bool {
+    fileprivate var mayBeWrongScheme: Bool {
         switch code {
         case .connectionClosed, .malformedAnswer, .timedOut(.connect), .tlsFailed(.handshake), .tlsFailed(.notTLS): true
         default: false

@@ -2,7 +2,7 @@ internal import HTTPTransport
 internal import Locking
 
 /// The time until which no request may be sent, because the gateway asked for a pause.
-struct GatewayHold: Sendable {
+struct RetryAfterPause: Sendable {
     let until: ContinuousClock.Instant
     /// The status that came with `Retry-After`: 429 or 5xx.
     let status: Int
@@ -15,7 +15,7 @@ extension Gateway {
         else { return }
         let until = settings.now() + wait
         hold.withLock { hold in
-            if hold.map({ $0.until < until }) ?? true { hold = GatewayHold(until: until, status: response.status) }
+            if hold.map({ $0.until < until }) ?? true { hold = RetryAfterPause(until: until, status: response.status) }
         }
     }
 

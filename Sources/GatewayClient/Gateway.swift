@@ -18,7 +18,7 @@ public final class Gateway: Sendable {
     /// Whether compressing requests saves time.
     let compressionGauge: Locked<CompressionGauge>
     /// No request is sent before this time.
-    let hold: Locked<GatewayHold?>
+    let hold: Locked<RetryAfterPause?>
     /// Whether a request has succeeded. This is then a gateway, and the scheme of its address is right.
     let hasAnswered: Locked<Bool>
     /// Whether documents that are read for a later write need `_exp`.

@@ -24,7 +24,7 @@ package struct Answer: Sendable {
     /// Length of a streamed body in bytes; nil if not known.
     package var length: Int?
     /// Counts the bytes that a streamed body keeps in memory while it is sent.
-    package let kept: KeptBytes
+    package let kept: BufferedBytes
 
     /// An answer with a JSON body.
     package static func json(_ bytes: [UInt8], status: Int = 200, fields: [HTTPField] = []) -> Answer {
@@ -32,7 +32,7 @@ package struct Answer: Sendable {
     }
 
     /// Nothing is sent before the server sends the answer.
-    package init(status: Int, fields: [HTTPField] = [], body: Body = .none, kept: KeptBytes = KeptBytes()) {
+    package init(status: Int, fields: [HTTPField] = [], body: Body = .none, kept: BufferedBytes = BufferedBytes()) {
         self.status = status
         self.fields = fields
         self.body = body

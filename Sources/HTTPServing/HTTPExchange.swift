@@ -18,7 +18,7 @@ struct HTTPExchange {
     private let product: String
     /// The key of the request's body in ``bodies``.
     private var bodyKey: Int?
-    private var sawEnd = false
+    private var hasReachedEnd = false
     private var continueDue: Bool
     private var mustClose = false
 
@@ -37,13 +37,13 @@ struct HTTPExchange {
     }
 
     /// Whether another request may follow on the connection.
-    var isKeptAlive: Bool { head.isKeepAlive && !mustClose && !(continueDue && !sawEnd) }
+    var isKeptAlive: Bool { head.isKeepAlive && !mustClose && !(continueDue && !hasReachedEnd) }
 
     /// The request with its whole body.
     ///
     /// - Parameter limit: The most bytes of the body.
-    /// - Throws: ``BodyTooLarge``, ``IncomingBodies/NoRoom``. The rest of the body is then not read, and the connection
-    ///   ends after the answer.
+    /// - Throws: ``BodyTooLarge``, ``IncomingBodies/BodyMemoryExhausted``. The rest of the body is then not read, and
+    ///   the connection ends after the answer.
     mutating func request(limit: Int) async throws -> Request {
         let body = try await body(limit: limit)
         return Request(
@@ -72,8 +72,8 @@ struct HTTPExchange {
         return body
     }
 
-    private mutating func count(_ bytes: Int) throws(IncomingBodies.NoRoom) {
-        do throws(IncomingBodies.NoRoom) {
+    private mutating func count(_ bytes: Int) throws(IncomingBodies.BodyMemoryExhausted) {
+        do throws(IncomingBodies.BodyMemoryExhausted) {
             guard let bodyKey else {
                 bodyKey = try bodies.add(bytes, close: timeouts.close)
                 return
@@ -98,7 +98,7 @@ struct HTTPExchange {
 
     /// The next piece of the body; nil at its end. First sends "100 Continue" if the client waits for it.
     mutating func nextPart() async throws -> ByteBuffer? {
-        if sawEnd { return nil }
+        if hasReachedEnd { return nil }
         if continueDue {
             continueDue = false
             try await outbound.write(.head(HTTPResponseHead(version: .http1_1, status: .continue)))
@@ -108,7 +108,7 @@ struct HTTPExchange {
         switch try await inbound.next() {
         case .body(let part): return part
         case .end:
-            sawEnd = true
+            hasReachedEnd = true
             return nil
         case .head, nil: throw ChannelError.inputClosed
         }
@@ -137,7 +137,7 @@ struct HTTPExchange {
     private mutating func send(_ status: Int, _ fields: inout HTTPHeaders, _ body: [UInt8]) async throws {
         guard body.count <= Self.pieceLimit else {
             fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
-            return try await send(status, &fields, KeptBytes()) { send in try await send(body) }
+            return try await send(status, &fields, BufferedBytes()) { send in try await send(body) }
         }
         fields.replaceOrAdd(name: "Content-Length", value: String(body.count))
         let head = head(status, &fields)
@@ -151,7 +151,7 @@ struct HTTPExchange {
     }
 
     private mutating func send(
-        _ status: Int, _ fields: inout HTTPHeaders, _ kept: KeptBytes,
+        _ status: Int, _ fields: inout HTTPHeaders, _ kept: BufferedBytes,
         _ make: @Sendable (_ send: @escaping Answer.Send) async throws -> Void
     ) async throws {
         // HTTP/1.0 has no chunks; the end of the connection ends the body.
@@ -178,7 +178,7 @@ struct HTTPExchange {
     /// Returns when the connection has taken the bytes. Until then all of them count as waiting, because they stay in
     /// memory.
     private static func deliver(
-        _ bytes: [UInt8], _ kept: KeptBytes, _ timeouts: ConnectionTimeouts, _ waiting: WaitingOutput
+        _ bytes: [UInt8], _ kept: BufferedBytes, _ timeouts: ConnectionTimeouts, _ waiting: WaitingOutput
     ) async throws {
         guard !bytes.isEmpty else { return }
         let key = waiting.add(bytes.count + kept.count, close: timeouts.close)

@@ -5,7 +5,7 @@ internal import NIOPosix
 /// An HTTP/1.1 server on one address. All servers of the process share its event loops.
 package final class HTTPServer: Sendable {
     /// Answers a request. Cancelled when the client disconnects.
-    package typealias Respond = @Sendable (Request) async -> Answer
+    package typealias RequestHandler = @Sendable (Request) async -> Answer
 
     /// The settings of a server. Every default is written here.
     package struct Settings: Sendable {
@@ -54,7 +54,7 @@ package final class HTTPServer: Sendable {
     ///
     /// - Throws: ``ListenError`` if the address can't be bound.
     package static func start(
-        _ settings: Settings, respond: @escaping Respond
+        _ settings: Settings, respond: @escaping RequestHandler
     ) async throws(ListenError) -> HTTPServer {
         let connections = Connections()
         do {
@@ -80,7 +80,7 @@ package final class HTTPServer: Sendable {
     }
 
     private static func accept(
-        _ channel: any Channel, _ connections: Connections, _ settings: Settings, _ respond: @escaping Respond
+        _ channel: any Channel, _ connections: Connections, _ settings: Settings, _ respond: @escaping RequestHandler
     ) throws {
         if let bytes = settings.sendBuffer {
             try channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: .init(bytes))
@@ -102,7 +102,7 @@ package final class HTTPServer: Sendable {
 
     private static func serve(
         _ channel: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>, _ timeouts: ConnectionTimeouts,
-        _ settings: Settings, _ respond: Respond
+        _ settings: Settings, _ respond: RequestHandler
     ) async {
         // An error means that a client disconnected or an answer was cut; either way the connection ends.
         try? await channel.executeThenClose { inbound, outbound in
@@ -125,7 +125,7 @@ package final class HTTPServer: Sendable {
 
     private static func answerAll(
         _ parts: inout HTTPExchange.Inbound, _ outbound: HTTPExchange.Outbound, _ timeouts: ConnectionTimeouts,
-        _ settings: Settings, _ respond: Respond
+        _ settings: Settings, _ respond: RequestHandler
     ) async throws {
         while let head = try await nextHead(&parts, timeouts) {
             var exchange = HTTPExchange(head, parts, outbound, timeouts, settings)
@@ -137,7 +137,7 @@ package final class HTTPServer: Sendable {
                 answer = await respond(request)
             } catch is HTTPExchange.BodyTooLarge {
                 answer = settings.tooLarge
-            } catch is IncomingBodies.NoRoom {
+            } catch is IncomingBodies.BodyMemoryExhausted {
                 answer = settings.noRoom
             }
             try Task.checkCancellation()

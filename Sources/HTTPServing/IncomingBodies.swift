@@ -10,7 +10,7 @@ package final class IncomingBodies: Sendable {
     package static let limit = 256 << 20
 
     /// There is no room; the client may try again later.
-    struct NoRoom: Error {}
+    struct BodyMemoryExhausted: Error {}
 
     private struct State {
         var ledger: IncomingBodyLedger
@@ -27,8 +27,8 @@ package final class IncomingBodies: Sendable {
     /// Starts to count a body when its first bytes arrive. Returns its key.
     ///
     /// - Parameter close: Closes its connection.
-    /// - Throws: ``NoRoom``; then nothing is counted.
-    func add(_ bytes: Int, close: @escaping @Sendable () -> Void) throws(NoRoom) -> Int {
+    /// - Throws: ``BodyMemoryExhausted``; then nothing is counted.
+    func add(_ bytes: Int, close: @escaping @Sendable () -> Void) throws(BodyMemoryExhausted) -> Int {
         let key = state.withLockedValue { state in
             let key = state.ledger.begin()
             state.closings[key] = close
@@ -40,8 +40,8 @@ package final class IncomingBodies: Sendable {
 
     /// Counts more bytes of a body and closes other connections if there are too many bytes.
     ///
-    /// - Throws: ``NoRoom``; then the body no longer counts.
-    func grow(_ key: Int, by bytes: Int) throws(NoRoom) {
+    /// - Throws: ``BodyMemoryExhausted``; then the body no longer counts.
+    func grow(_ key: Int, by bytes: Int) throws(BodyMemoryExhausted) {
         let closings = state.withLockedValue { state -> [@Sendable () -> Void]? in
             guard let dropped = state.ledger.grow(key, by: bytes) else {
                 state.closings[key] = nil
@@ -49,7 +49,7 @@ package final class IncomingBodies: Sendable {
             }
             return dropped.compactMap { state.closings.removeValue(forKey: $0) }
         }
-        guard let closings else { throw NoRoom() }
+        guard let closings else { throw BodyMemoryExhausted() }
         for close in closings { close() }
     }
 

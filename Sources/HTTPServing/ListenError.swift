@@ -23,7 +23,7 @@ package struct ListenError: Error, CustomStringConvertible {
         }
         return switch code {
         case EADDRINUSE:
-            "\(PortHolder(port: port)?.description ?? "another program") listens there; stop it, or choose another port "
+            "\(PortOwner(port: port)?.description ?? "another program") listens there; stop it, or choose another port "
                 + "(0 picks a free one)"
         case EACCES: "this user may not use this port; choose one above 1023 (0 picks a free one)"
         case EADDRNOTAVAIL:

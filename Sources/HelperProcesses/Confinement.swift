@@ -8,14 +8,14 @@ package enum Confinement {
     ///
     /// - Parameter memory: Bytes of address space in addition to the current size of the process.
     package static func apply(memory: Int) -> Bool {
-        volunteer()
+        preferKillingThisProcess()
         let size = addressSpace() + max(memory, 0)
         return limit(RLIMIT_AS, size) && limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0)
             && chelper_harden_process() && limit(RLIMIT_NOFILE, 0)
     }
 
     /// If memory runs out, the kernel kills this process before its parent, which costs only one call.
-    private static func volunteer() {
+    private static func preferKillingThisProcess() {
         let file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
         defer { close(file) }

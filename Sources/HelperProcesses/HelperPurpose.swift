@@ -6,20 +6,20 @@ package struct HelperPurpose: Sendable {
     /// The name of the process, which tells it its purpose.
     package let processName: String
 
-    private static let hostsItself = Locked(false)
+    private static let hostsInThisProcess = Locked(false)
 
     package init(processName: String) { self.processName = processName }
 
     /// Must be called first in `main`. In such a helper process, runs `serve`, which never returns.
     package func serveIfAsked(_ serve: () -> Never) {
         if CommandLine.arguments.first == processName { serve() }
-        Self.hostsItself.withLock { $0 = true }
+        Self.hostsInThisProcess.withLock { $0 = true }
     }
 
     /// The executable to start: this one if it calls ``serveIfAsked(_:)``, otherwise `changebot` in the same folder
     /// (for the test runner).
     static var executablePath: String? {
-        if hostsItself.withLock({ $0 }) { return "/proc/self/exe" }
+        if hostsInThisProcess.withLock({ $0 }) { return "/proc/self/exe" }
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         guard count > 0, let slash = buffer[..<count].lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else {

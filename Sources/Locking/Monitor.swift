@@ -33,7 +33,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     package func with<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer {
-            let met = takeMet()
+            let met = removeSatisfied()
             pthread_cond_broadcast(changed)
             pthread_mutex_unlock(mutex)
             for waiter in met { waiter.continuation.resume() }
@@ -42,7 +42,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Removes and returns the tasks whose condition is met.
-    private func takeMet() -> [Waiter] {
+    private func removeSatisfied() -> [Waiter] {
         guard !waiters.isEmpty else { return [] }
         let met = waiters.filter { $0.value.isMet(value) }
         for number in met.keys { waiters[number] = nil }

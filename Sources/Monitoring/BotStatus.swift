@@ -11,7 +11,7 @@ struct BotStatus {
     let waiting: Waiting
     /// Nil: the bot does not belong to a fleet.
     let fleet: FleetView?
-    let objection: String?
+    let unreadyReason: String?
     let hasEnded: Bool
     let history: History
     let effects: RecentEffects
@@ -24,8 +24,8 @@ struct BotStatus {
             writer.member("name", string: description.name)
             writer.member("phase", string: hasEnded ? "ended" : facts.phase.rawValue)
             writer.member("started_at", string: startedAt)
-            writer.member("ready", bool: objection == nil)
-            writer.member("objection", optional: objection)
+            writer.member("ready", bool: unreadyReason == nil)
+            writer.member("objection", optional: unreadyReason)
             writer.name("gateway")
             writer.object { writeGateway(to: &$0, now) }
             writer.name("sequence")
@@ -78,14 +78,14 @@ struct BotStatus {
 
     private func writeReceivers(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {
         // A bot that has ended has no waiting deliveries.
-        for (receiver, standing) in hasEnded ? [] : facts.receivers {
+        for (receiver, status) in hasEnded ? [] : facts.receivers {
             writer.object { writer in
                 writer.member("kind", string: receiver.kind.rawValue)
                 writer.member("url", string: receiver.origin)
-                writer.member("since", string: time(standing.began, now))
-                writer.member("next_attempt", string: time(standing.nextAttempt, now))
-                writer.member("waiting", integer: standing.waiting)
-                writer.member("reason", string: standing.reason)
+                writer.member("since", string: time(status.began, now))
+                writer.member("next_attempt", string: time(status.nextAttempt, now))
+                writer.member("waiting", integer: status.waiting)
+                writer.member("reason", string: status.reason)
             }
         }
     }

@@ -5,7 +5,7 @@ internal import Locking
 /// between two refreshes, and all readers share its memory.
 final class CurrentStatus: Sendable {
     /// The status in the forms in which it is sent.
-    struct Forms: Sendable {
+    struct Renderings: Sendable {
         /// One JSON object and a line feed.
         let text: [UInt8]
         /// The same as an event of server-sent events.
@@ -30,7 +30,7 @@ final class CurrentStatus: Sendable {
     private let process: MonitoredProcess
     private let refreshing = Locked(Refreshing())
     /// Nil until the first request.
-    private let made = Locked<Forms?>(nil)
+    private let made = Locked<Renderings?>(nil)
 
     init(of process: MonitoredProcess) { self.process = process }
 
@@ -67,9 +67,9 @@ final class CurrentStatus: Sendable {
     /// Discards the JSON, so that the next reader gets a new one.
     func renew() { made.withLock { $0 = nil } }
 
-    var forms: Forms {
+    var forms: Renderings {
         made.withLock { made in
-            let forms = made ?? Forms(process.status)
+            let forms = made ?? Renderings(process.status)
             made = forms
             return forms
         }

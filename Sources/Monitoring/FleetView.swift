@@ -131,7 +131,7 @@ struct FleetPace {
 }
 
 /// Queries something that may not answer, such as a state on another machine. Has at most one query in progress.
-final class Inquiry<Answer: Sendable>: Sendable {
+final class SingleFlightQuery<Answer: Sendable>: Sendable {
     private let isUnderWay = Locked(false)
 
     /// - Returns: Nil after `limit`, or if an earlier query is still unanswered.

@@ -106,27 +106,27 @@ package final class MonitoredBot: RunObserver {
     package let name: String
     private let diff: Diff?
     /// Nil: the bot's liveness is not monitored.
-    private let pulse: Pulse?
+    private let liveness: Liveness?
     /// Nil: metrics are not exported.
     private let metrics: BotMetrics?
     private let state: Locked<State>
     /// Raised by all changes of the status, so that no polling is needed while nothing happens.
-    package let news = Signal()
+    package let changed = Signal()
     private let refreshing = TaskLock()
-    private let deadLetterInquiry = Inquiry<DeadLetters>()
-    private let waitingInquiry = Inquiry<Waiting>()
+    private let deadLetterQuery = SingleFlightQuery<DeadLetters>()
+    private let waitingQuery = SingleFlightQuery<Waiting>()
     private let startedAt = Timestamp.now
 
     /// - Parameters:
     ///   - registry: Keeps the bot's metrics. Nil: there are none.
     ///   - diff: Shows what changed in documents. Nil: contents of documents are not shown.
-    ///   - pulse: Is told of each sign of life. Nil: ``silence()`` never finds one missing.
+    ///   - liveness: Is told of each sign of life. Nil: ``silence()`` never finds one missing.
     package init(
         _ description: BotDescription, source: Source, registry: PrometheusRegistry?, diff: Diff? = nil,
-        pulse: Pulse? = nil, now: ContinuousClock.Instant = .now
+        liveness: Liveness? = nil, now: ContinuousClock.Instant = .now
     ) {
         self.diff = diff
-        self.pulse = pulse
+        self.liveness = liveness
         name = description.name
         metrics = registry.map { BotMetrics($0, bot: description.name) }
         state = Locked(
@@ -136,8 +136,8 @@ package final class MonitoredBot: RunObserver {
 
     package func note(_ event: RunEvent) {
         metrics?.note(event)
-        pulse?.note(event)
-        defer { news.raise() }
+        liveness?.note(event)
+        defer { changed.raise() }
         guard case .wrote(let documents) = event else { return }
         let now = Timestamp.now
         state.withLock { $0.effects.add(documents, withContent: wantsDocuments, at: now) }
@@ -147,14 +147,14 @@ package final class MonitoredBot: RunObserver {
     package func note(_ request: RequestRecord) {
         metrics?.noteRequest(
             method: request.method, status: request.status, sent: request.sent, received: request.received)
-        pulse?.noteRequest(request.target)
-        let isNews = state.withLock { state in
+        liveness?.noteRequest(request.target)
+        let hasChanged = state.withLock { state in
             guard request.status != nil else { return true }
             let now = Timestamp.secondsNow
             defer { state.lastContact = now }
             return state.lastContact.map { Duration.seconds(now - $0) >= StatusFile.interval } ?? true
         }
-        if isNews { news.raise() }
+        if hasChanged { changed.raise() }
     }
 
     /// The interval, because counting many dead letters takes a while.
@@ -163,7 +163,7 @@ package final class MonitoredBot: RunObserver {
     /// The maximum time for a query of a fleet's state, which is on another machine.
     private static let longestAnswer: Duration = .seconds(2)
 
-    /// Queries the bot's status. Call every few seconds while it has work, and whenever ``news`` is raised.
+    /// Queries the bot's status. Call every few seconds while it has work, and whenever ``changed`` is raised.
     ///
     /// - Parameter asksEngine: Whether there are readers, so that the fleet's engine is also queried, every few
     ///   seconds.
@@ -175,11 +175,11 @@ package final class MonitoredBot: RunObserver {
     private func noteFacts(now: ContinuousClock.Instant, asksEngine: Bool) async {
         guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
-        let isAway = await !noteFleet(source, now: now, asksEngine: asksEngine)
+        let isUnavailable = await !noteFleet(source, now: now, asksEngine: asksEngine)
         let readAt = state.withLock(\.deadLettersAt)
-        let isDue = !isAway && readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
-        async let lettersAnswer = isDue ? answer(source, deadLetterInquiry, source.deadLetters) : nil
-        async let waitingAnswer = isDue ? answer(source, waitingInquiry, source.waiting) : nil
+        let isDue = !isUnavailable && readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
+        async let lettersAnswer = isDue ? answer(source, deadLetterQuery, source.deadLetters) : nil
+        async let waitingAnswer = isDue ? answer(source, waitingQuery, source.waiting) : nil
         let (deadLetters, waiting) = await (lettersAnswer, waitingAnswer)
         state.withLock { state in
             state.facts = facts
@@ -196,7 +196,7 @@ package final class MonitoredBot: RunObserver {
 
     /// Queries a state without a limit if it is in a file, because that answers immediately.
     private func answer<Answer>(
-        _ source: Source, _ inquiry: Inquiry<Answer>, _ ask: @escaping @Sendable () async -> Answer?
+        _ source: Source, _ inquiry: SingleFlightQuery<Answer>, _ ask: @escaping @Sendable () async -> Answer?
     ) async -> Answer? {
         source.fleet == nil ? await ask() : await inquiry.answer(within: Self.longestAnswer, ask)
     }
@@ -224,7 +224,7 @@ package final class MonitoredBot: RunObserver {
     private func set(_ metrics: BotMetrics, _ now: ContinuousClock.Instant) {
         let state = state.withLock { $0 }
         let facts = state.facts
-        metrics.set(.ready, objection(state, now) == nil ? 1 : 0)
+        metrics.set(.ready, unreadyReason(state, now) == nil ? 1 : 0)
         metrics.set(.connected, state.end == nil && facts.isConnected ? 1 : 0)
         if let contact = state.lastContact { metrics.set(.lastContact, Double(contact)) }
         // An unknown value is NaN.
@@ -279,7 +279,7 @@ package final class MonitoredBot: RunObserver {
     /// Records that other rules are in force now.
     package func update(_ rules: RuleSetDescription) {
         state.withLock { $0.description.rules = rules }
-        news.raise()
+        changed.raise()
     }
 
     /// Records that the bot has ended, with the reason.
@@ -297,8 +297,8 @@ package final class MonitoredBot: RunObserver {
     /// Why the bot seems to hang; nil if it is alive or has ended. Queries the bot itself, so this call does not return
     /// if the bot can't answer.
     package func silence() async -> String? {
-        guard let pulse, let source = state.withLock(\.source) else { return nil }
-        return pulse.silence(await source.facts())
+        guard let liveness, let source = state.withLock(\.source) else { return nil }
+        return liveness.silence(await source.facts())
     }
 
     /// Why the bot has ended, for the user; nil while it runs.
@@ -311,12 +311,12 @@ package final class MonitoredBot: RunObserver {
     package var facts: RunFacts { state.withLock(\.facts) }
 
     /// Why the bot is not ready, as of the last refresh; nil if it is.
-    package func objection(now: ContinuousClock.Instant = .now) -> String? {
-        state.withLock { objection($0, now) }
+    package func unreadyReason(now: ContinuousClock.Instant = .now) -> String? {
+        state.withLock { unreadyReason($0, now) }
     }
 
-    private func objection(_ state: State, _ now: ContinuousClock.Instant) -> String? {
-        state.end.map { "ended: \($0)" } ?? state.readiness.objection(state.facts, now: now)
+    private func unreadyReason(_ state: State, _ now: ContinuousClock.Instant) -> String? {
+        state.end.map { "ended: \($0)" } ?? state.readiness.unreadyReason(state.facts, now: now)
     }
 
     /// Writes the bot's status as of the last refresh: one JSON object.
@@ -324,7 +324,8 @@ package final class MonitoredBot: RunObserver {
         let state = state.withLock { $0 }
         BotStatus(
             description: state.description, facts: state.facts, deadLetters: state.deadLetters,
-            waiting: state.waiting, fleet: state.fleet, objection: objection(state, now), hasEnded: state.end != nil,
+            waiting: state.waiting, fleet: state.fleet, unreadyReason: unreadyReason(state, now),
+            hasEnded: state.end != nil,
             history: state.history,
             effects: state.effects, lastContact: state.lastContact, startedAt: startedAt,
             diff: diff ?? { _, _ in [] }

@@ -18,7 +18,7 @@ struct MonitoringAnswers: Sendable {
     }
 
     func answer(_ request: Request) async -> Answer {
-        guard isForUs(request.field("Host")) else {
+        guard isForThisServer(request.field("Host")) else {
             return text("this host name is not accepted; use the address, or the name given to --http\n", 421)
         }
         guard ["GET", "HEAD"].contains(request.method) else {
@@ -41,7 +41,7 @@ struct MonitoringAnswers: Sendable {
 
     /// A web page of another site can reach this server under its own host name (DNS rebinding). A name must therefore
     /// be that of `--http`. An address can't belong to another site.
-    private func isForUs(_ host: String?) -> Bool {
+    private func isForThisServer(_ host: String?) -> Bool {
         guard let host else { return true }
         let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) + "]" : String(host.prefix { $0 != ":" })
         let isAddress = name.hasPrefix("[") || name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
@@ -51,9 +51,9 @@ struct MonitoringAnswers: Sendable {
 
     private var readiness: Answer {
         let bots = process.bots
-        let objections = bots.compactMap { bot in bot.objection().map { "\(bot.name): \($0)\n" } }
-        guard objections.isEmpty, !bots.isEmpty else {
-            return text(objections.isEmpty ? "starting\n" : objections.joined(), 503)
+        let unreadyReasons = bots.compactMap { bot in bot.unreadyReason().map { "\(bot.name): \($0)\n" } }
+        guard unreadyReasons.isEmpty, !bots.isEmpty else {
+            return text(unreadyReasons.isEmpty ? "starting\n" : unreadyReasons.joined(), 503)
         }
         return text("ready\n")
     }

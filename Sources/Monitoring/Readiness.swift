@@ -33,7 +33,7 @@ package struct Readiness: Sendable {
     }
 
     /// Why the bot is not ready, for the user; nil if it is.
-    package func objection(_ facts: RunFacts, now: ContinuousClock.Instant) -> String? {
+    package func unreadyReason(_ facts: RunFacts, now: ContinuousClock.Instant) -> String? {
         if let outage = facts.outage {
             let span = outage.began.duration(to: now)
             if span >= Self.tolerated || facts.phase == .connecting {

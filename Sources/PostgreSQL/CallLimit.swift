@@ -18,7 +18,7 @@ package final class CallLimit: Sendable {
     }
 
     /// Removes the limit.
-    package func lift() { limit.withLock { $0 = nil } }
+    package func removeLimit() { limit.withLock { $0 = nil } }
 
     /// The limit; nil if there is none.
     package var end: ContinuousClock.Instant? { limit.withLock(\.self) }

@@ -11,7 +11,7 @@ package final class TestRelay: Sendable {
         /// Forwards it, waits for the answer, drops the answer, and cuts both sides.
         case cutAfter
         /// Forwards it, and drops all answers from then on.
-        case swallowAnswers
+        case dropAnswers
         /// Forwards it, and delays the answer until a client has sent this text, for at most a minute.
         case holdAnswer(until: String)
     }

@@ -22,7 +22,7 @@ struct DocumentCheck {
         for start in stride(from: 0, to: population.documents, by: 500) {
             let numbers = Array(start..<min(start + 500, population.documents))
             for (number, lookup) in zip(numbers, try await phone.lookUp(numbers.map(population.id))) {
-                look(number, lookup, edits: edits.edits(of: number), population)
+                check(number, lookup, edits: edits.edits(of: number), population)
             }
         }
         let expected = Set((0..<population.broken).map { population.brokenID($0).text })
@@ -31,7 +31,7 @@ struct DocumentCheck {
         }
     }
 
-    private mutating func look(_ number: Int, _ lookup: DocumentLookup, edits: Int, _ population: Population) {
+    private mutating func check(_ number: Int, _ lookup: DocumentLookup, edits: Int, _ population: Population) {
         let id = population.id(number).text
         guard case .found(let revision, let document) = lookup else { return wrong.append("\(id): not there") }
         let generation = Int(revision.text.prefix { $0 != "-" }) ?? 0

@@ -42,7 +42,7 @@ struct Changebot: AsyncParsableCommand {
         // The same goes for a file that reaches the size limit.
         signal(SIGXFSZ, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        EarlySignal.keep(for: arguments.first)
+        EarlySignal.install(for: arguments.first)
         ProcessTitle.hideCredentials()
         let command: any ParsableCommand
         do {

@@ -18,7 +18,7 @@ struct LedgerTestBed {
         name: String = "bot", gateway: String = "http://a:1/todo", rules: String = "r1"
     ) throws(StateError) -> Ledger {
         if let engine {
-            return try EngineState.openForRun(engine, directory: directory, gateway, .unknowable, ruleSetHash: rules)
+            return try EngineState.openForRun(engine, directory: directory, gateway, .inaccessible, ruleSetHash: rules)
                 .ledger
         }
         let files = files(name)

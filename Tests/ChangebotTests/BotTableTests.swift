@@ -46,7 +46,7 @@ import Testing
         #expect(table.ended("a", failed: false, isShuttingDown: false) == [.start("a")])
     }
 
-    @Test func failureIsReportedAndOthersGoOn() {
+    @Test func failureIsReportedAndOthersContinue() {
         var table = Self.table("a", "b")
         #expect(table.ended("a", failed: true, isShuttingDown: false) == [.report("a")])
         #expect(table.failed == ["a"] && !table.isDone)

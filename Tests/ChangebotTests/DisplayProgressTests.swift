@@ -30,7 +30,7 @@ import Testing
                     + "  9,223,372,036,854,775,807/s  1s"
             ),
         ] as [(ProgressState, String)])
-    func progressReadsInWords(state: ProgressState, text: String) { #expect(state.text == text) }
+    func progressIsShownInWords(state: ProgressState, text: String) { #expect(state.text == text) }
 
     private static let half = ProgressState(count: 500, total: 1000, bytes: 3 << 20, elapsed: .seconds(50))
 
@@ -139,7 +139,7 @@ private struct Recording {
         #expect(recording.take() == [clear + "log\n5 documents"])
         elapsed.with { $0 = .milliseconds(100) }
         progress.show(count: 7)
-        recording.output.steppingAside { recording.note("data\n") }
+        recording.output.hidingStatusLine { recording.note("data\n") }
         #expect(recording.take() == [clear + "7 documents", clear, "data\n", "7 documents"])
         progress.finish()
         progress.finish()
@@ -192,7 +192,7 @@ private struct Recording {
             ProgressPacing(.none), output: recording.output, elapsed: { .seconds(60) }, width: { 80 })
         progress.show(count: 1)
         progress.finish()
-        recording.output.steppingAside { recording.note("data\n") }
+        recording.output.hidingStatusLine { recording.note("data\n") }
         #expect(recording.take() == ["data\n"])
     }
 }

@@ -46,7 +46,7 @@ import Testing
             (-1000, "-1,000"), (-999, "-999"), (.max, "9,223,372,036,854,775,807"),
             (.min, "-9,223,372,036,854,775,808"),
         ] as [(Int, String)])
-    func counts(number: Int, text: String) { #expect(Quantity.count(number) == text) }
+    func countsAreWrittenWithSeparators(number: Int, text: String) { #expect(Quantity.count(number) == text) }
 
     @Test(
         arguments: [
@@ -54,7 +54,7 @@ import Testing
             ((1 << 20) - 1, "1,023.9 KiB"), (1 << 20, "1.0 MiB"), (31_247_564, "29.7 MiB"), (3 << 30, "3.0 GiB"),
             (.max, "8,589,934,591.9 GiB"), (-1536, "-1.5 KiB"), (.min, "-8,589,934,592.0 GiB"),
         ] as [(Int, String)])
-    func sizes(bytes: Int, text: String) { #expect(Quantity.size(bytes) == text) }
+    func sizesHaveUnits(bytes: Int, text: String) { #expect(Quantity.size(bytes) == text) }
 
     @Test(
         arguments: [
@@ -62,7 +62,7 @@ import Testing
             (.seconds(3599), "59m 59s"), (.seconds(3600), "1h 00m"), (.seconds(86399), "23h 59m"),
             (.seconds(86400 * 3 + 3600 * 4), "3d 04h"), (.seconds(-5), "0s"),
         ] as [(Duration, String)])
-    func durations(duration: Duration, text: String) { #expect(Quantity.duration(duration) == text) }
+    func durationsHaveUnits(duration: Duration, text: String) { #expect(Quantity.duration(duration) == text) }
 }
 
 @Suite struct VisibleTextTests {

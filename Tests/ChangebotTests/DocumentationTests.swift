@@ -39,7 +39,7 @@ import Testing
 
     // MARK: - README
 
-    @Test func readmeIsAFrontDoor() {
+    @Test func readmeIsShortAndComplete() {
         #expect(!Self.readme.isEmpty)
         #expect(Self.readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 251)
         // `.ci/run` reads them.

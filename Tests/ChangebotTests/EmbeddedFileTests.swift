@@ -29,13 +29,13 @@ import Testing
             (["run", "--once", "--dry-run"], 0, false, "without --dry-run, it is created"),
             (["import", "--dry-run"], 0, false, "without --dry-run, it is created"),
         ] as [([String], Int32, Bool, String)])
-    func missingEmbeddedFile(command: [String], code: Int32, isMade: Bool, part: String) async throws {
+    func missingEmbeddedFileIsReported(command: [String], code: Int32, isCreated: Bool, part: String) async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/none.sqlite"
             let result = try await run(command, on: file, in: folder)
             #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
-            #expect(FileManager.default.fileExists(atPath: file) == isMade)
-            guard isMade else { return }
+            #expect(FileManager.default.fileExists(atPath: file) == isCreated)
+            guard isCreated else { return }
             let again = try await run(command, on: file, in: folder)
             #expect(!again.errors.contains(part), "\(again.errors)")
         }
@@ -97,7 +97,7 @@ import Testing
     /// Documents of other collections are not served: the file seemed empty.
     @Test(
         arguments: [(["export"], 66), (["fix"], 66), (["run", "--once"], 66), (["import"], 0)] as [([String], Int32)])
-    func fileWithOtherCollections(command: [String], code: Int32) async throws {
+    func fileWithOtherCollectionsIsReported(command: [String], code: Int32) async throws {
         try await Program.withDirectory { folder in
             let users =
                 #"{"databases":{"todo":{"guest":{"collection_access":{"s":{"c":{"admin_channels":["*"]}}}},"scopes":{"s":{"collections":{"c":{}}}}}}}"#

@@ -45,7 +45,7 @@ import Testing
 
     // MARK: - doctor
 
-    @Test func doctorExaminesAnEngine() async throws {
+    @Test func doctorInspectsAnEngine() async throws {
         let server = try TestPostgres.shared
         let name = server.uniqueName("doctor")
         let before = try await Self.doctor(server.url(), ["--fleet", name])

@@ -164,7 +164,7 @@ import Testing
             (["CHANGEBOT_AUTH": "session"], 64, "--auth session"),
             (["CHANGEBOT_USER": "amy:hunter22", "CHANGEBOT_PASSWORD": "x"], 64, "CHANGEBOT_USER can't contain ':'"),
         ] as [([String: String], Int32, String)])
-    func incompleteCredentials(environment: [String: String], code: Int32, part: String) async throws {
+    func incompleteCredentialsAreRefused(environment: [String: String], code: Int32, part: String) async throws {
         try await Program.withDirectory { state in
             let result = try await Program.run(
                 ["run", "--once", "--rules", Self.rules, "--gateway", Self.noGateway, "--state", state],

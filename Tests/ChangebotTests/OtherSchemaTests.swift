@@ -55,7 +55,7 @@ import Testing
             ["run", "--once", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state] + more)
     }
 
-    @Test(arguments: changes) func otherSchemaOfAFile(change: String, reason: String) async throws {
+    @Test(arguments: changes) func otherSchemaOfAFileIsRefused(change: String, reason: String) async throws {
         try await CommandTestBed.with([#"{"_id":"a","type":"t"}"#], rules: Self.rules) { bed in
             #expect(try await Self.run(bed, []).code == 0)
             let path = bed.state + "/changebot.sqlite"
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(arguments: changes) func otherSchemaOfAFleet(change: String, reason: String) async throws {
+    @Test(arguments: changes) func otherSchemaOfAFleetIsRefused(change: String, reason: String) async throws {
         let server = try TestPostgres.shared
         let database = server.uniqueName("other")
         try server.createDatabase(database)

@@ -27,7 +27,7 @@ import Testing
     private static let index = #"{"index":{"fields":["type","taskList.id","n"]},"name":"changebot-type-taskList.id-n""#
 
     @Test func missingIndexIsAWarning() async throws {
-        let (server, made) = try PlayedCouch().start()
+        let (server, made) = try FakeCouchDB().start()
         let result = try await check(server.url("/todo"))
         #expect(result.code == 0)
         #expect(
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func indexIsCreatedOnRequest() async throws {
-        let (server, made) = try PlayedCouch().start()
+        let (server, made) = try FakeCouchDB().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.output.contains("created the index 'changebot-type-taskList.id-n'"))
@@ -48,14 +48,14 @@ import Testing
     }
 
     @Test func missingPermissionToCreateAnIndexIsReported() async throws {
-        let (server, _) = try PlayedCouch(refused: "/todo/_index").start()
+        let (server, _) = try FakeCouchDB(refused: "/todo/_index").start()
         let result = try await check(server.url("/todo"), "--make-indexes")
         #expect(result.code == 77)
         #expect(result.errors.contains("only an administrator of the database can create an index"))
     }
 
     @Test func existingIndexIsNamed() async throws {
-        let (server, made) = try PlayedCouch(index: "by-list").start()
+        let (server, made) = try FakeCouchDB(index: "by-list").start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0)
         #expect(result.output.contains("rule 'delete-tasks': uses the index 'by-list'"))
@@ -86,7 +86,7 @@ import Testing
     private static let readsByID = "r.yaml:6:9: rule 'name-members': reads the related documents by their ids"
 
     @Test func namedDocumentsNeedNoIndex() async throws {
-        let (server, made) = try PlayedCouch().start()
+        let (server, made) = try FakeCouchDB().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict", rules: Self.rulesWithIDs)
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.output.contains(Self.readsByID))

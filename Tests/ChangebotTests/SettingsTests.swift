@@ -9,7 +9,9 @@ import Testing
             ("2h", .seconds(7200)), ("1d", .seconds(86400)), ("", nil), ("x", nil), ("5 m", nil), ("-1s", nil),
             ("5w", nil),
         ] as [(String, Duration?)])
-    func timeSpans(text: String, duration: Duration?) { #expect(TimeSpan(argument: text)?.duration == duration) }
+    func timeSpansAreParsed(text: String, duration: Duration?) {
+        #expect(TimeSpan(argument: text)?.duration == duration)
+    }
 
     @Test(
         arguments: [
@@ -17,19 +19,19 @@ import Testing
             ("", nil),
             ("M", nil), ("1.5M", nil), ("0", nil), ("1099511627776G", nil), ("9999999999999999999", nil),
         ] as [(String, Int?)])
-    func byteSizes(text: String, bytes: Int?) { #expect(ByteSize(argument: text)?.bytes == bytes) }
+    func byteSizesAreParsed(text: String, bytes: Int?) { #expect(ByteSize(argument: text)?.bytes == bytes) }
 
     @Test(arguments: [
         ("127.0.0.1:4985", "127.0.0.1", 4985), ("[::1]:0", "::1", 0), (":80", "127.0.0.1", 80),
     ])
-    func listenAddresses(text: String, host: String, port: Int) throws {
+    func listenAddressesAreParsed(text: String, host: String, port: Int) throws {
         let address = try ListenAddress(text, option: "listen")
         #expect(address.host == host)
         #expect(address.port == port)
     }
 
     @Test(arguments: ["", "host", "host:", "host:x", "host:70000", "host:-1"])
-    func invalidListenAddresses(text: String) {
+    func invalidListenAddressesAreRefused(text: String) {
         #expect(throws: CommandError.self) { try ListenAddress(text, option: "listen") }
     }
 

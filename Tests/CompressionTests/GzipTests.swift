@@ -1,21 +1,21 @@
 import Compression
 import Testing
 
-@Suite("Texts to and from gzip")
+@Suite
 struct GzipTests {
     private static let text = (0..<20_000).flatMap { Array("line \($0 % 701) of a text\n".utf8) }
 
-    @Test("Compressed data decompresses to the same bytes", arguments: [0, 1, 31, 32 << 10, 64 << 10, 200_000])
-    func roundTrip(count: Int) throws {
+    @Test(arguments: [0, 1, 31, 32 << 10, 64 << 10, 200_000])
+    func compressedDataDecompressesToTheSameBytes(count: Int) throws {
         let text = Array(Self.text.prefix(count))
         #expect(try Gzip.decompress(Gzip.compress(text), limit: count) == text)
     }
 
-    @Test("Text with repetitions gets smaller")
-    func smaller() { #expect(Gzip.compress(Self.text).count < Self.text.count / 8) }
+    @Test
+    func repetitiveTextGetsSmaller() { #expect(Gzip.compress(Self.text).count < Self.text.count / 8) }
 
-    @Test("What another program packed is read")
-    func foreign() throws {
+    @Test
+    func dataOfAnotherProgramIsDecompressed() throws {
         // printf hello | gzip -n
         let compressed: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
@@ -23,8 +23,8 @@ struct GzipTests {
         #expect(try Gzip.decompress(compressed, limit: 5) == Array("hello".utf8))
     }
 
-    @Test("Several gzip members are read as one", arguments: [1, 2, 7, 1_000, 1 << 20])
-    func members(slice: Int) throws {
+    @Test(arguments: [1, 2, 7, 1_000, 1 << 20])
+    func severalMembersAreReadAsOne(slice: Int) throws {
         let compressed =
             Gzip.compress(Array(Self.text.prefix(70_000))) + Gzip.compress(Array(Self.text.dropFirst(70_000)))
         var reader = GzipReader()
@@ -36,8 +36,8 @@ struct GzipTests {
         #expect(text == Self.text)
     }
 
-    @Test("What was flushed can be unpacked before the end")
-    func flush() throws {
+    @Test
+    func flushedDataIsDecompressedBeforeTheEnd() throws {
         var writer = GzipWriter()
         var compressed: [UInt8] = []
         writer.write(Array("half".utf8), to: &compressed, isFlushed: true)
@@ -48,16 +48,16 @@ struct GzipTests {
         #expect(throws: GzipError.cut) { try reader.finish() }
     }
 
-    @Test("No more comes out than may")
-    func limit() throws {
+    @Test
+    func outputIsLimited() throws {
         let compressed = Gzip.compress([UInt8](repeating: 0, count: 10 << 20))
         #expect(compressed.count < 20_000)
         #expect(throws: GzipError.tooLong) { try Gzip.decompress(compressed, limit: 10 << 20 - 1) }
         #expect(try Gzip.decompress(compressed, limit: 10 << 20).count == 10 << 20)
     }
 
-    @Test("A cut text is known as one, wherever it is cut")
-    func cuts() throws {
+    @Test
+    func truncatedDataIsDetected() throws {
         let compressed = Gzip.compress(Array("some text".utf8))
         for count in 0..<compressed.count {
             #expect(throws: count <= 10 ? GzipError.cutHeader : .cut, "\(count)") {
@@ -66,8 +66,8 @@ struct GzipTests {
         }
     }
 
-    @Test("Damage is known, wherever it is")
-    func damage() throws {
+    @Test
+    func damageIsDetected() throws {
         let compressed = Gzip.compress(Array("some text that is longer than nothing".utf8))
         for index in compressed.indices where !(4...9).contains(index) {
             var wrong = compressed
@@ -76,8 +76,8 @@ struct GzipTests {
         }
     }
 
-    @Test("Data that is not gzip is rejected", arguments: ["{\"a\":1} and more", "hello hello hello"])
-    func other(text: String) throws {
+    @Test(arguments: ["{\"a\":1} and more", "hello hello hello"])
+    func otherDataIsRefused(text: String) throws {
         #expect(throws: GzipError.noHeader) { try Gzip.decompress(Array(text.utf8), limit: 1 << 20) }
     }
 }

@@ -143,7 +143,7 @@ import Testing
             if hasSucceeded { history.noteSuccess() }
             var request = FailingRequest(retryFor: .seconds(300), needsOthers: true)
             let advice = (1...3).map { _ in request.advice(after: refused, &history) }
-            #expect(advice == [.wait, .wait, hasSucceeded ? .giveUp : .ask(.areOthersReadable)])
+            #expect(advice == [.wait, .wait, hasSucceeded ? .giveUp : .ask(.othersAreReadable)])
         }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// The advice for failed read requests, case by case.
 @Suite struct ReadFailurePolicyTests {
-    private static let askGateway = ReadAdvice.ask(.doesGatewayAnswer)
+    private static let askGateway = ReadAdvice.ask(.gatewayResponds)
 
     /// The advice after the last of several consecutive failures.
     private func advice(documents: Int, _ code: GatewayError.Code, times: Int) -> ReadAdvice {
@@ -42,7 +42,7 @@ import Testing
         Case(codes: temporary, documents: 8, times: 100, advice: .wait),
         Case(codes: temporary, documents: 1, times: 100, advice: .wait),
     ])
-    func adviceAfterFailures(test: Case) {
+    func failureLeadsToTheNextStep(test: Case) {
         for code in test.codes {
             #expect(advice(documents: test.documents, code, times: test.times) == test.advice, "\(code)")
         }

@@ -95,7 +95,7 @@ import Testing
         #expect(code(policy.nextStep(after: GatewayError(.unauthorized, "no", status: 401))) == .notAllowed)
     }
 
-    @Test func acceptedPasswordIsTriedOnceMore() {
+    @Test func acceptedPasswordIsRetriedOnce() {
         var policy = makePolicy(daemon: false, hasSucceeded: true)
         let no = GatewayError(.unauthorized, "no", status: 401)
         guard case .retry(let wait) = policy.nextStep(after: no) else {

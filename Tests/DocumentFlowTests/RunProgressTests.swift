@@ -51,20 +51,20 @@ import Testing
 
     @Test func endOfTheRunEndsTheWaitForACheckpoint() async {
         let progress = RunProgress(start: .start)
-        async let isDue = progress.untilCheckpointIsDue()
+        async let isDue = progress.waitUntilCheckpointIsDue()
         await progress.end()
         #expect(await !isDue)
     }
 
     @Test func runIsSettledOnceAllChangesAreFinished() async throws {
         let progress = RunProgress(start: .start)
-        try await progress.untilSettled(atMost: .seconds(600))
+        try await progress.waitUntilSettled(atMost: .seconds(600))
         let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }
         let tickets = await progress.advance(
             through: sequences.dropLast().map { (nil, $0) }, to: sequences[2], changes: 3, bytes: 0)
         await progress.finish([tickets[1]])
-        try await progress.untilSettled(atMost: .milliseconds(1))
-        async let settled: Void = progress.untilSettled(atMost: .seconds(600))
+        try await progress.waitUntilSettled(atMost: .milliseconds(1))
+        async let settled: Void = progress.waitUntilSettled(atMost: .seconds(600))
         await progress.finish([tickets[0]])
         try await settled
     }
@@ -73,7 +73,7 @@ import Testing
         let progress = RunProgress(start: .start)
         let sequence = try #require(SequenceID("1"))
         _ = await progress.advance(through: [(nil, sequence)], to: sequence, changes: 1, bytes: 0)
-        let waiting = Task { try await progress.untilSettled(atMost: .seconds(600)) }
+        let waiting = Task { try await progress.waitUntilSettled(atMost: .seconds(600)) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }

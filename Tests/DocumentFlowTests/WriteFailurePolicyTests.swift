@@ -37,7 +37,7 @@ import Testing
         var failurePolicy = failurePolicy(documents: 1, error, times: 3)
         #expect(!failurePolicy.isAlone(after: error, hasFailedBefore: false))
         for _ in 0..<2 {
-            #expect(failurePolicy.advice(given: true, to: .doesGatewayAnswer, now: Self.start) == .wait)
+            #expect(failurePolicy.advice(given: true, to: .gatewayResponds, now: Self.start) == .wait)
         }
         #expect(failurePolicy.isAlone(after: error, hasFailedBefore: false))
         #expect(!failurePolicy.isAlone(after: self.error(.timedOut), hasFailedBefore: false))
@@ -67,7 +67,7 @@ import Testing
         single.limits = limits
         var steps: [WriteFailurePolicy.Advice] = []
         for _ in 0..<limits.beforeRejecting {
-            steps.append(single.advice(given: true, to: .doesGatewayAnswer, now: Self.start))
+            steps.append(single.advice(given: true, to: .gatewayResponds, now: Self.start))
         }
         var others = failurePolicy(documents: 1, error, times: limits.beforeRejecting + 1, bytes: 100)
         #expect(advice(others, error) == .wait)
@@ -83,11 +83,11 @@ import Testing
         #expect(advice(failurePolicy(documents: 2, error, times: 1), error) == .halve)
         // 200 of 200 documents were dead-lettered while an account was over its quota.
         var single = failurePolicy(documents: 1, error, times: 1)
-        #expect(advice(single, error) == .ask(.doWritesPass))
-        #expect(single.advice(given: true, to: .doWritesPass) == .reject)
-        #expect(single.advice(given: false, to: .doWritesPass) == .wait)
+        #expect(advice(single, error) == .ask(.writesAreAllowed))
+        #expect(single.advice(given: true, to: .writesAreAllowed) == .reject)
+        #expect(single.advice(given: false, to: .writesAreAllowed) == .wait)
         #expect(single.outage(of: error).isRetryable)
-        #expect(single.mayBeOfContent(error))
+        #expect(single.mayBeCausedByContent(error))
     }
 
     /// A suspended account ended a connected daemon with 77 within a second.
@@ -104,11 +104,11 @@ import Testing
     func otherRefusalsMayComeFromAFirewall(status: Int) {
         let error = error(.badRequest, status: status)
         let failurePolicy = failurePolicy(documents: 8, error, times: 1)
-        #expect(!failurePolicy.mayBeOfContent(error))
-        #expect(advice(failurePolicy, error) == .ask(.doWritesPass))
+        #expect(!failurePolicy.mayBeCausedByContent(error))
+        #expect(advice(failurePolicy, error) == .ask(.writesAreAllowed))
         #expect(failurePolicy.advice(after: error, mayBeFirewall: false) == .wait)
         #expect(failurePolicy.outage(of: error).isRetryable)
-        #expect(WriteFailurePolicy(documents: 1, isPut: true).mayBeOfContent(error))
+        #expect(WriteFailurePolicy(documents: 1, isPut: true).mayBeCausedByContent(error))
     }
 
     @Test(arguments: [GatewayError.Code.serverError, .malformedAnswer, .timedOut, .connectionLost])
@@ -137,10 +137,10 @@ import Testing
         let error = error(.serverError, status: 500)
         var failurePolicy = failurePolicy(documents: 1, error, times: 20, interval: 30)
         #expect(advice(failurePolicy, error, after: 599) == .wait)
-        #expect(advice(failurePolicy, error, after: 600) == .ask(.doesGatewayAnswer))
+        #expect(advice(failurePolicy, error, after: 600) == .ask(.gatewayResponds))
         let end = Self.start + .seconds(600)
-        #expect(failurePolicy.advice(given: false, to: .doesGatewayAnswer, now: end) == .wait)
-        #expect(failurePolicy.advice(given: true, to: .doesGatewayAnswer, now: end) == .reject)
+        #expect(failurePolicy.advice(given: false, to: .gatewayResponds, now: end) == .wait)
+        #expect(failurePolicy.advice(given: true, to: .gatewayResponds, now: end) == .reject)
     }
 
     /// A gateway that closes the connection on a document may answer other requests at once: ten failures suffice.
@@ -152,8 +152,8 @@ import Testing
         #expect(advice(failurePolicy, error) == .wait)
         for failure in 2...11 {
             failurePolicy.note(error, writtenByRun: 0, now: Self.start)
-            #expect(advice(failurePolicy, error) == .ask(.doesGatewayAnswer), "\(failure)")
-            let next = failurePolicy.advice(given: true, to: .doesGatewayAnswer, now: Self.start)
+            #expect(advice(failurePolicy, error) == .ask(.gatewayResponds), "\(failure)")
+            let next = failurePolicy.advice(given: true, to: .gatewayResponds, now: Self.start)
             #expect(next == (failure < 11 ? .wait : .reject), "\(failure)")
         }
     }
@@ -183,10 +183,10 @@ import Testing
         let error = error(code)
         for documents in [1, 8] {
             var failurePolicy = failurePolicy(documents: documents, error, times: 1)
-            #expect(advice(failurePolicy, error) == .ask(.doWritesPass))
+            #expect(advice(failurePolicy, error) == .ask(.writesAreAllowed))
             #expect(failurePolicy.advice(after: error, mayBeFirewall: false) == .wait)
-            #expect(failurePolicy.advice(given: false, to: .doWritesPass) == .wait)
-            #expect(failurePolicy.advice(given: true, to: .doWritesPass) == (documents == 1 ? .reject : .halve))
+            #expect(failurePolicy.advice(given: false, to: .writesAreAllowed) == .wait)
+            #expect(failurePolicy.advice(given: true, to: .writesAreAllowed) == (documents == 1 ? .reject : .halve))
         }
     }
 
@@ -198,11 +198,11 @@ import Testing
         var failurePolicy = WriteFailurePolicy(documents: 1, isPut: true)
         failurePolicy.note(error, writtenByRun: 0)
         for mayBeFirewall in [true, false] {
-            #expect(failurePolicy.advice(after: error, mayBeFirewall: mayBeFirewall) == .ask(.doWritesPass))
+            #expect(failurePolicy.advice(after: error, mayBeFirewall: mayBeFirewall) == .ask(.writesAreAllowed))
         }
         #expect(failurePolicy.mayBeRefusal(error))
-        #expect(failurePolicy.advice(given: false, to: .doWritesPass) == .wait)
-        #expect(failurePolicy.advice(given: true, to: .doWritesPass) == .reject)
+        #expect(failurePolicy.advice(given: false, to: .writesAreAllowed) == .wait)
+        #expect(failurePolicy.advice(given: true, to: .writesAreAllowed) == .reject)
         #expect(!WriteFailurePolicy(documents: 1).mayBeRefusal(error))
     }
 

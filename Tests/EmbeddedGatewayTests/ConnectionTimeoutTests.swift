@@ -8,7 +8,7 @@ import Testing
 /// Connections without any traffic.
 @Suite(.limitedParallelism) struct ConnectionTimeoutTests {
     private func withServer(
-        _ limits: ConnectionTimeouts.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },
+        _ limits: ConnectionTimeouts.Limits, respond: @escaping HTTPServer.RequestHandler = { _ in .json([]) },
         _ body: (HTTPServer) async throws -> Void
     ) async throws {
         let server = try await HTTPServer.startForTest(timeouts: limits, respond: respond)
@@ -40,7 +40,7 @@ import Testing
 
     @Test func unreadAnswerIsGivenUp() async throws {
         let (ends, end) = AsyncStream<Void>.makeStream()
-        let endless: HTTPServer.Respond = { _ in
+        let endless: HTTPServer.RequestHandler = { _ in
             Answer(
                 status: 200,
                 body: .streamed { send in
@@ -62,7 +62,7 @@ import Testing
         let gateway = try TestGateway(database: "todo")
         let router = gateway.router
         let limits = ConnectionTimeouts.Limits(writing: .milliseconds(20))
-        let respond: HTTPServer.Respond = { await router.answer($0) }
+        let respond: HTTPServer.RequestHandler = { await router.answer($0) }
         try await withServer(limits, respond: respond) { server in
             try await RawConnection.with(port: server.port) { feed in
                 try await feed.get("/todo/_changes?feed=longpoll&since=9&timeout=200")

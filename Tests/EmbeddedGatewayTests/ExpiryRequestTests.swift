@@ -73,7 +73,7 @@ import Testing
         ("1900000000.7", "2030-03-17T17:46:40Z"), (#""2030-01-01T00:00:00Z""#, "2030-01-01T00:00:00Z"),
         ("0.5", nil), ("4294967296", "2035-05-05T00:00:00Z"),
     ])
-    func functionIgnoresWhatIsNoTime(argument: String, time: String?) async throws {
+    func functionIgnoresInvalidTimes(argument: String, time: String?) async throws {
         let gateway = try TestGateway()
         gateway.store.function.set(try SyncFunction("function (doc) { channel('!'); expiry(\(argument)); }"))
         #expect(try await gateway.put("a", #"{"_exp":"2035-05-05T00:00:00Z"}"#).status == 201)

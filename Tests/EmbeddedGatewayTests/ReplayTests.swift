@@ -106,7 +106,7 @@ struct Replay {
     private var counts: [String: Int] = [:]
     private var users: EmbeddedGateway.Users = {
         var users = EmbeddedGateway.Users()
-        users.guest = .init(channels: [Visitor.starChannel])
+        users.guest = .init(channels: [RequestUser.starChannel])
         return users
     }()
     private(set) var agreed = 0

@@ -24,11 +24,11 @@ struct TestGateway {
         try self.init(database: database)
         var collections: [String: Store] = [:]
         for name in names { collections[name] = try await store.collection(name) }
-        let starChannel = ChannelAccess(held: [Visitor.starChannel: Store.guestSequence])
-        let administrator = Visitor(name: nil, sequence: 0, access: collections.mapValues { _ in starChannel })
+        let starChannel = ChannelAccess(held: [RequestUser.starChannel: Store.guestSequence])
+        let administrator = RequestUser(name: nil, sequence: 0, access: collections.mapValues { _ in starChannel })
         router = Router(
             database: database, store: store, collections: collections, logger: .quiet, started: Greeting(),
-            accounts: Accounts(store, defaultVisitor: administrator))
+            accounts: Accounts(store, defaultUser: administrator))
     }
 
     /// The answer to a request, with its body collected.
@@ -88,7 +88,7 @@ extension HTTPServer {
     /// A server with the gateway's settings on a free port.
     static func startForTest(
         timeouts: ConnectionTimeouts.Limits = ConnectionTimeouts.Limits(), waiting: WaitingOutput = WaitingOutput(),
-        bodies: IncomingBodies = IncomingBodies(), respond: @escaping Respond
+        bodies: IncomingBodies = IncomingBodies(), respond: @escaping RequestHandler
     ) async throws -> HTTPServer {
         var settings = Settings.embeddedGateway
         settings.timeouts = timeouts

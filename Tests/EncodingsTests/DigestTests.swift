@@ -22,7 +22,7 @@ import Testing
             "50abf5706a150990a08b2c5ea40fa0e585554732", "57edf4a22be3c955ac49da2e2107b67a"
         ),
     ])
-    func knownDigests(text: String, sha1: String, md5: String) {
+    func digestsMatchKnownOnes(text: String, sha1: String, md5: String) {
         let bytes = Array(text.utf8)
         #expect(digest(.sha1, [bytes]) == sha1)
         #expect(digest(.md5, [bytes]) == md5)

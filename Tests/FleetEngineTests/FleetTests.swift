@@ -24,7 +24,7 @@ struct FleetOnPostgresTests {
         #expect(owners.count > 1)
     }
 
-    @Test func vanishingAndJoiningMembersLoseNothing() async throws {
+    @Test func leavingAndJoiningMembersLoseNoChange() async throws {
         let fleet = try await Self.fleet(entries: 40_000)
         for owner in ["a", "b", "c", "d"] { fleet.start(owner) }
         await fleet.wait(for: 8_000)

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [100, 500]) func appendAndWorkOff(_ batch: Int) async throws {
+    @Test(arguments: [100, 500]) func appendAndProcess(_ batch: Int) async throws {
         let bed = try TestBed(TestPostgres(), leaseTime: .seconds(30), partitions: Self.partitions)
         let leader = try await bed.prepared("leader")
         let count = 200_000

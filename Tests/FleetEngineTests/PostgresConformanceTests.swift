@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 @Suite(.serialized, .limitedParallelism) struct PostgresConformanceTests {
-    @Test(arguments: WorkLogConformance.rules) func keeps(_ rule: WorkLogConformance) async throws {
+    @Test(arguments: WorkLogConformance.rules) func conformsToTheContract(_ rule: WorkLogConformance) async throws {
         // Only `pass` lets this much time pass.
         let bed = try TestBed(leaseTime: .seconds(300))
         let isSaved = Locked(false)

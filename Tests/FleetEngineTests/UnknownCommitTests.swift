@@ -104,7 +104,7 @@ import Testing
         try await test.log.fill([id(1)])
         let claim = try await test.log.take(1)
         _ = try await test.log.next(claim, after: 0, limit: 1)
-        test.relay.when(Self.mark, .swallowAnswers)
+        test.relay.when(Self.mark, .dropAnswers)
         #expect(await Self.isUnknown { try await test.log.commit(claim, PartitionOutcome(position: 1)) })
         #expect(try await test.log.refresh(claim).version == 1)
     }

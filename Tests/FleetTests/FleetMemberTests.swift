@@ -108,7 +108,7 @@ import Testing
     }
 
     /// So a random kill rarely counts in full against a slow document.
-    @Test(.limitedParallelism) func survivedTryIsStoredWithALowerWeight() async throws {
+    @Test(.limitedParallelism) func survivedAttemptIsStoredWithALowerWeight() async throws {
         let clock = SystemFleetClock()
         let totals = Monitor<[Int]>([])
         let engine = MemoryEngine(

@@ -37,7 +37,7 @@ import Testing
         #expect(window.outcome.position == 4 && window.count == 0)
     }
 
-    @Test func documentIsNeverInWorkTwice() {
+    @Test func documentIsNeverProcessedTwiceAtOnce() {
         var window = window([change(1, "a")])
         let first = together(window.take(atMost: 9))
         window.add([change(2, "a"), change(3, "a")])
@@ -93,7 +93,7 @@ import Testing
         #expect(outcome.joined.map(\.n) == [3, 4])
     }
 
-    @Test func failedDocumentIsTriedAloneAndThenParked() {
+    @Test func failedDocumentIsIsolatedAndThenParked() {
         var window = window([change(1, "a"), change(2, "b")])
         let batch = together(window.take(atMost: 9))
         window.answer(batch[0], .failed("no"))
@@ -108,7 +108,7 @@ import Testing
         #expect(together(window.take(atMost: 9)).map(\.n) == [3])
     }
 
-    @Test func abandonedTryDoesNotCount() {
+    @Test func abandonedAttemptDoesNotCount() {
         var window = window([change(1, "a", attempts: 16)])
         for _ in 0..<3 {
             guard case .alone(let alone, let attempt) = window.take(atMost: 9) else {
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// Regression: the position did not move until something else happened.
-    @Test func documentTriedTooOftenIsDeadWithoutATry() {
+    @Test func documentWithTooManyAttemptsIsDead() {
         var window = window([change(1, "a", attempts: 20), change(2, "b")])
         #expect(together(window.take(atMost: 9)).isEmpty || window.outcome.position == 1)
         #expect(window.outcome.dead.map(\.change.n) == [1])
@@ -130,14 +130,14 @@ import Testing
     }
 
     /// Regression: an engine that failed repeatedly caused dead letters.
-    @Test func processThatTriesAgainHasSurvivedEarlierTries() {
+    @Test func processThatRetriesHasSurvivedEarlierAttempts() {
         var stored = IsolatedAttempts()
         for _ in 0..<30 {
             // The log leaves out this process's own attempts.
             var first = change(1, "a")
             first.isolatedAttempts = stored.without(["this"])
             var window = window([first])
-            window.beCareful(upTo: 1)
+            window.isolateChanges(upTo: 1)
             guard case .alone(_, let attempt) = window.take(atMost: 9) else { return fail() }
             stored = attempt.isolatedAttempts(of: "this")
         }
@@ -168,7 +168,7 @@ import Testing
             var first = change(1, "a")
             first.isolatedAttempts = stored
             var window = window([first])
-            window.beCareful(upTo: 1)
+            window.isolateChanges(upTo: 1)
             guard case .alone(_, let attempt) = window.take(atMost: 9) else {
                 #expect(window.outcome.dead.map(\.change.n) == [1])
                 return deaths
@@ -180,13 +180,13 @@ import Testing
     }
 
     /// Both are dead-lettered, but the one that is more likely innocent later.
-    @Test func documentThatCrashesProcessesIsDeadAfterFiveOrTwentyTries() {
+    @Test func documentThatCrashesProcessesIsDeadAfterFiveOrTwentyAttempts() {
         #expect(deaths(isSurvivedForSomeTime: false) == 5)
         #expect(deaths(isSurvivedForSomeTime: true) == 20)
     }
 
     @Test(arguments: [(Verdict.failed("no"), [16]), (.postponed, [])])
-    func survivedTryCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
+    func survivedAttemptCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
         var window = window([change(1, "a", attempts: 12)])
         guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
         #expect(window.survival?.isolatedAttempts(of: "this").total == 13)
@@ -201,7 +201,7 @@ import Testing
     }
 
     /// Regression: it was decided again, after the later change.
-    @Test func changeCoveredByTheParkedOneIsNotTriedAgain() {
+    @Test func changeCoveredByTheParkedOneIsNotRetried() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
         window.addDue([LoggedChange(n: 5, entry: change(5, "a").entry, firstN: 2, parks: 1)])
         let due = together(window.take(atMost: 9))
@@ -213,9 +213,9 @@ import Testing
         #expect(window.outcome.position == 5)
     }
 
-    @Test func crashSuspectsAreTriedAlone() {
+    @Test func crashSuspectsAreIsolated() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
-        window.beCareful(upTo: 2)
+        window.isolateChanges(upTo: 2)
         window.add([change(1, "a"), change(2, "b"), change(3, "c")])
         for n in Int64(1)...2 {
             guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }

@@ -11,12 +11,12 @@ import Testing
     @Test func tenureEndsAtItsDeadline() {
         let tenure = Tenure(lease, until: .seconds(4), clock: clock)
         #expect(tenure.isValid(at: .milliseconds(3999)) && !tenure.isValid(at: .seconds(4)))
-        tenure.prolong(until: .seconds(3))
+        tenure.extend(until: .seconds(3))
         #expect(tenure.deadline == .seconds(4))
-        tenure.prolong(until: .seconds(6))
+        tenure.extend(until: .seconds(6))
         #expect(tenure.isValid(at: .seconds(5)))
         tenure.revoke()
-        tenure.prolong(until: .seconds(60))
+        tenure.extend(until: .seconds(60))
         #expect(!tenure.isValid)
     }
 

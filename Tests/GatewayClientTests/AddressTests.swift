@@ -11,14 +11,14 @@ import Testing
         ("http://h/todo.tasks", "http://h", "todo.tasks", "todo"),
         ("http://[::1]:4984/db", "http://[::1]:4984", "db", "db"),
     ])
-    func readsBaseAndKeyspace(text: String, base: String, keyspace: String, database: String) throws {
+    func baseAndKeyspaceAreParsed(text: String, base: String, keyspace: String, database: String) throws {
         let url = try GatewayURL(text)
         #expect(url.base == base)
         #expect(url.keyspace.pathSegment == keyspace)
         #expect(url.keyspace.database == database)
     }
 
-    @Test func splitsCredentialsOffAndNeverPrintsThem() throws {
+    @Test func credentialsAreRemovedAndNeverPrinted() throws {
         let url = try GatewayURL("http://amy:s%40crEt%2F@h:1/todo")
         #expect(url.userInfo == .basic(user: "amy", password: "s@crEt/"))
         for text in ["\(url)", "\(url.userInfo as Any)", String(reflecting: url)] {
@@ -36,7 +36,7 @@ import Testing
         ("http://h/_all", "not a keyspace"), ("http://u%:p@h/todo", "percent-encoded"),
         ("http://amy@h/todo", "without a password"),
     ])
-    func saysWhatIsWrong(text: String, part: String) {
+    func invalidURLErrorNamesTheMistake(text: String, part: String) {
         let error = #expect(throws: GatewayURLError.self) { try GatewayURL(text) }
         #expect(error?.description.contains(part) == true, "\(String(describing: error))")
     }
@@ -57,7 +57,7 @@ import Testing
         ("\"1::5\"", "\"1::5\"", "1::5"), ("7-g1AAAA", "\"7-g1AAAA\"", "7-g1AAAA"),
         ("12345678901234567890123", "12345678901234567890123", "12345678901234567890123"),
     ])
-    func keepsTheJSONAndGivesTheQueryForm(text: String, json: String, query: String) throws {
+    func sequenceKeepsItsJSONAndHasAQueryForm(text: String, json: String, query: String) throws {
         let sequence = try #require(SequenceID(text))
         #expect(sequence.description == json)
         #expect(sequence.queryValue == query)
@@ -111,7 +111,7 @@ import Testing
             ("Couchbase Sync Gateway/4.1.1 CE", .syncGateway), ("CouchDB/3.5.0 (Erlang OTP/25)", .couchDB),
             ("nginx/1.22", nil), (nil, nil),
         ] as [(String?, GatewayDialect?)])
-    func isDetectedByTheServerHeader(header: String?, dialect: GatewayDialect?) {
+    func dialectIsDetectedByTheServerHeader(header: String?, dialect: GatewayDialect?) {
         #expect(GatewayDialect(serverHeader: header) == dialect)
     }
 

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func refused() throws {
+    @Test func refusedRowNamesTheCause() throws {
         guard case .refused(let reason) = try lookup(#"{"key":"a","error":"forbidden","reason":"no","status":403}"#)
         else {
             Issue.record("not refused")

@@ -20,7 +20,7 @@ import Testing
         var sent: [Int] = []
         for second in 0..<400 {
             let attempt = attempt()
-            guard gate.admit(attempt, at: at(Double(second))) == .goFirst else { continue }
+            guard gate.admit(attempt, at: at(Double(second))) == .probe else { continue }
             gate.noteRefused(attempt, at: at(Double(second)))
             sent.append(second)
         }
@@ -32,7 +32,7 @@ import Testing
         gate.noteRefused(attempt(), at: at(0))
         #expect(gate.admit(attempt(), at: at(2)) == .hold(nextAttempt: .seconds(8)))
         let second = attempt()
-        #expect(gate.admit(second, at: at(10)) == .goFirst)
+        #expect(gate.admit(second, at: at(10)) == .probe)
         // It is in progress.
         #expect(gate.admit(attempt(), at: at(10)) == .hold(nextAttempt: .seconds(1)))
         gate.noteRefused(second, at: at(10.5))
@@ -47,7 +47,7 @@ import Testing
             LoginGate.Key(server: "http://a:5984", credentials: .basic(user: "bob", password: "old")),
             LoginGate.Key(server: "http://b:5984", credentials: .basic(user: "amy", password: "old")),
         ] {
-            #expect(gate.admit(attempt(other), at: at(1)) == .goFirst)
+            #expect(gate.admit(attempt(other), at: at(1)) == .probe)
         }
     }
 
@@ -66,26 +66,26 @@ import Testing
     @Test func requestsWaitForFirstAfterPause() {
         let gate = LoginGate()
         let first = attempt()
-        #expect(gate.admit(first, at: at(0)) == .goFirst)
+        #expect(gate.admit(first, at: at(0)) == .probe)
         #expect(gate.admit(attempt(), at: at(0.1)) == .wait)
         gate.noteAccepted(first, sent: at(0), proof: at(0.2))
         for _ in 0..<3 { #expect(gate.admit(attempt(), at: at(1)) == .go) }
         let large = attempt()
-        #expect(gate.admit(large, at: at(60)) == .goFirst)
+        #expect(gate.admit(large, at: at(60)) == .probe)
         #expect(gate.admit(attempt(), at: at(60)) == .wait)
         // A large upload is answered much later.
         let second = attempt()
-        #expect(gate.admit(second, at: at(63)) == .goFirst)
+        #expect(gate.admit(second, at: at(63)) == .probe)
         #expect(gate.admit(attempt(), at: at(66)) == .wait)
         gate.noteUnanswered(second)
-        #expect(gate.admit(attempt(), at: at(66)) == .goFirst)
-        #expect(gate.admit(attempt(), at: at(77)) == .goFirst)
+        #expect(gate.admit(attempt(), at: at(66)) == .probe)
+        #expect(gate.admit(attempt(), at: at(77)) == .probe)
     }
 
     /// Regression: one change woke the longpolls of all bots; the answer to each one let the next request leave.
     @Test func answersToOtherRequestsDoNotEndTest() {
         let gate = LoginGate()
-        #expect(gate.admit(attempt(), at: at(60)) == .goFirst)
+        #expect(gate.admit(attempt(), at: at(60)) == .probe)
         gate.noteAccepted(attempt(), sent: at(10), proof: at(10))
         #expect(gate.admit(attempt(), at: at(60)) == .wait)
         gate.noteUnanswered(attempt())

@@ -221,7 +221,7 @@ import Testing
 
     /// Servers count failed logins, and lock the account after too many.
     @Test(arguments: [true, false])
-    func sameCredentialsAreNotTriedTwice(hasSource: Bool) async throws {
+    func sameCredentialsAreNotRetried(hasSource: Bool) async throws {
         let requests = EventCounter()
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "amy", password: "old")

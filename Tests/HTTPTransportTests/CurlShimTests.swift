@@ -5,7 +5,7 @@ import Testing
 
 /// Each wrapper of `shim.h` is called once; libcurl's results show its effect.
 @Suite struct CurlShimTests {
-    @Test func easyOptions() throws {
+    @Test func easyOptionsAreSet() throws {
         let client = HTTPClient()  // has called curl_global_init
         let easy = try #require(curl_easy_init())
         defer { curl_easy_cleanup(easy) }
@@ -33,7 +33,7 @@ import Testing
         #expect(back == mark)
     }
 
-    @Test func parsedURLAndLines() throws {
+    @Test func urlAndLinesAreParsed() throws {
         let easy = try #require(curl_easy_init())
         let url = try #require(curl_url())
         let lines = curl_slist_append(nil, "Expect:")
@@ -56,7 +56,7 @@ import Testing
         #expect(certificates?.pointee.num_of_certs == 0)
     }
 
-    @Test func multiOptions() throws {
+    @Test func multiOptionsAreSet() throws {
         let multi = try #require(curl_multi_init())
         defer { curl_multi_cleanup(multi) }
         #expect(ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 4) == CURLM_OK)

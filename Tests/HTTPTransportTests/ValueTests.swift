@@ -47,8 +47,8 @@ import Testing
         let others = (0..<2).map { _ in target.withUnsafeMutableBytes { upload.read(into: $0) } }
         #expect(others == [1, 0])
         for (place, rest) in [(0, "abcd"), (1, "bcde"), (2, "cde"), (4, "e"), (5, "")] {
-            let isThere = upload.seek(to: place)
-            #expect(isThere)
+            let exists = upload.seek(to: place)
+            #expect(exists)
             let count = target.withUnsafeMutableBytes { upload.read(into: $0) }
             #expect(String(decoding: target[..<count], as: UTF8.self) == rest)
         }

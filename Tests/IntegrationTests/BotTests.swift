@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func thousandsOfChangesMatchingOrNot() async throws {
+    @Test func thousandsOfChangesAreProcessed() async throws {
         try await BotTestBed.with { bed in
             try await bed.load((0..<5000).map { task("t\($0)", $0 % 10 == 0 ? "apple" : "tea \($0)") })
             let counters = try await bed.runOnce { $0.delivery.capacity.memory = MemoryPool(bytes: 64 << 10) }

@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func busyServerIsRetriedAndOtherDocumentsGoOn() async throws {
+    @Test func busyServerIsRetriedAndOtherDocumentsContinue() async throws {
         try await BotTestBed.with { bed in
             let pictures = try Pictures { connection, request, number in
                 if request.target == "/late", number < 2 {

@@ -40,7 +40,7 @@ import Transfer
                 decompressed: Array(plain.prefix(1_000))),
             Case(testDescription: "another type in the answer", type: "text/plain", answeredType: "image/png"),
         ], [false, true])
-    func whatWasUploadedAsGzipIsExportedUnpacked(_ sent: Case, isInline: Bool) async throws {
+    func attachmentUploadedAsGzipIsExportedDecompressed(_ sent: Case, isInline: Bool) async throws {
         try await export(sent, isInline: isInline) { attachment, bytes, manifest in
             #expect(bytes == Self.plain)
             #expect(attachment["length"]?.integer == Self.plain.count)

@@ -143,7 +143,7 @@ import Transfer
         }
     }
 
-    @Test func attachmentsOfBothSides() async throws {
+    @Test func attachmentsOfBothSidesAreKept() async throws {
         try await BotTestBed.with { bed in
             func picture(_ name: String, _ bytes: [UInt8]) -> String {
                 #""\#(name)":{"content_type":"image/png","data":"\#(Data(bytes).base64EncodedString())"}"#
@@ -183,7 +183,8 @@ import Transfer
         }
     }
 
-    @Test(arguments: ["merge", "deletes-win"]) func leafOfADocumentDeletedHere(policy: String) async throws {
+    @Test(arguments: ["merge", "deletes-win"]) func leafOfADeletedDocumentFollowsThePolicy(policy: String) async throws
+    {
         try await BotTestBed.withFile(keepsConflicts: false) { bed in
             try await storeTwice(bed, #","a":0"#, #","_deleted":true"#)
             let counts = try await load(bed, [Self.leaf("z", #","a":1"#)], policy, mode: .restore)
@@ -193,7 +194,7 @@ import Transfer
     }
 
     /// The second write meets the first one, and is decided again.
-    @Test func severalLeavesOfOneDocument() async throws {
+    @Test func severalLeavesOfOneDocumentAreMerged() async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { bed in
             try await storeTwice(bed, #","a":0,"b":0,"c":0"#, #","a":1,"b":0,"c":0"#)
             let leaves = [Self.leaf("y", #","a":0,"b":1,"c":0"#), Self.leaf("z", #","a":0,"b":0,"c":1"#)]

@@ -150,7 +150,7 @@ import Transfer
         #expect(FileManager.default.fileExists(atPath: bed.path("in.ndjson.import-progress")))
     }
 
-    private func objection(
+    private func unreadyReason(
         _ bed: BotTestBed, configure: (inout ImportSettings) throws -> Void = { _ in }
     ) async throws -> String? {
         let error = await #expect(throws: TransferError.self) {
@@ -169,11 +169,11 @@ import Transfer
             try bed.write("map.yaml", bytes: Array(rules.utf8))
             let mapping = try await Mapping.load(paths: [bed.path("map.yaml")])
             try await interrupt(bed)
-            let mode = try await objection(bed) { $0.mode = .upsert }
+            let mode = try await unreadyReason(bed) { $0.mode = .upsert }
             #expect(mode?.contains("--mode was insert") == true, "\(mode ?? "")")
-            let map = try await objection(bed) { $0.mapping = mapping }
+            let map = try await unreadyReason(bed) { $0.mapping = mapping }
             #expect(map?.contains("--map") == true, "\(map ?? "")")
-            let schema = try await objection(bed) { $0.schema = .todo }
+            let schema = try await unreadyReason(bed) { $0.schema = .todo }
             #expect(schema?.contains("--schema") == true, "\(schema ?? "")")
             let state = try await bed.load(file: "in.ndjson") { $0.isResuming = true }
             #expect(state.counts.rejected == 2 && state.counts.settled == 60)
@@ -186,8 +186,8 @@ import Transfer
             try await interrupt(bed)
             try await BotTestBed.withEmbedded { other in
                 let elsewhere = BotTestBed(url: other.url, settings: other.settings, directory: bed.directory)
-                let objection = try await objection(elsewhere)
-                #expect(objection?.contains(bed.url.description) == true, "\(objection ?? "")")
+                let unreadyReason = try await unreadyReason(elsewhere)
+                #expect(unreadyReason?.contains(bed.url.description) == true, "\(unreadyReason ?? "")")
                 await elsewhere.phone.shutdown()
                 let contents = try await other.contents()
                 #expect(contents.isEmpty)
@@ -195,7 +195,7 @@ import Transfer
             let lines = Self.lines(60)
             for changed in [lines + [#"{"_id":"more"}"#], lines.map { $0.replacingOccurrences(of: "x", with: "y") }] {
                 try bed.write("in.ndjson", changed)
-                #expect(try await objection(bed)?.contains("the input has changed") == true)
+                #expect(try await unreadyReason(bed)?.contains("the input has changed") == true)
             }
         }
     }
@@ -205,7 +205,7 @@ import Transfer
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", Self.lines(3))
             try bed.write("in.ndjson.import-progress", bytes: Array(text.utf8))
-            #expect(try await objection(bed)?.contains("without --resume") == true)
+            #expect(try await unreadyReason(bed)?.contains("without --resume") == true)
             #expect(try await bed.load(file: "in.ndjson").counts == ImportCounts(inserted: 3))
         }
     }
@@ -246,9 +246,9 @@ import Transfer
     @Test func inputReadWithOtherOptionsIsNotResumed() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await interrupt(bed)
-            let format = try await objection(bed) { $0.format = .csv }
+            let format = try await unreadyReason(bed) { $0.format = .csv }
             #expect(format?.contains("it had no --format") == true, "\(format ?? "")")
-            let delimiter = try await objection(bed) { $0.delimiter = try #require(CSVDelimiter(";")) }
+            let delimiter = try await unreadyReason(bed) { $0.delimiter = try #require(CSVDelimiter(";")) }
             #expect(delimiter?.contains("--delimiter") == true, "\(delimiter ?? "")")
             // As earlier versions have left it.
             let progress = try JSONText(bed.bytes("in.ndjson.import-progress"))
@@ -267,7 +267,7 @@ import Transfer
         try await BotTestBed.withEmbedded { bed in
             try await interrupt(bed)
             try FileManager.default.removeItem(atPath: bed.path("rejects.ndjson"))
-            #expect(try await objection(bed)?.contains("rejects.ndjson") == true)
+            #expect(try await unreadyReason(bed)?.contains("rejects.ndjson") == true)
         }
     }
 

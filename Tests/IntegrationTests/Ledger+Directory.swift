@@ -7,7 +7,7 @@ extension Ledger {
     static func open(directory: String, gateway: String, ruleSetHash: String) throws -> Ledger {
         if let engine = try TestEngine.instead(of: directory) {
             return try EngineState.openForRun(
-                engine, directory: directory, gateway, .unknowable, ruleSetHash: ruleSetHash
+                engine, directory: directory, gateway, .inaccessible, ruleSetHash: ruleSetHash
             ).ledger
         }
         let files = StateFiles(directory: directory, name: "bot")

@@ -39,8 +39,8 @@ import Testing
     /// One document of the largest size has always room, and another one that arrives before its size is known.
     private func expectWithinBudget(_ pool: MemoryPool) {
         let largest = Content.copies * Self.size
-        #expect(pool.mostUsed >= largest)
-        #expect(pool.mostUsed <= Self.budget + 2 * largest)
+        #expect(pool.peakUse >= largest)
+        #expect(pool.peakUse <= Self.budget + 2 * largest)
     }
 
     @Test(arguments: rules + [ofOneChange])

@@ -21,7 +21,7 @@ final class SetClock: Sendable {
 
     func set(_ settings: inout BotSettings) {
         settings.delivery.now = { self.now }
-        settings.fleet.takesEngineTime = false
+        settings.fleet.usesEngineTime = false
         settings.delivery.intervals.longestSleep = .milliseconds(5)
     }
 }

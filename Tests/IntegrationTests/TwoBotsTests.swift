@@ -47,7 +47,7 @@ import Testing
         return counters
     }
 
-    @Test func twoBotsWithTheSameRulesDoNoHarm() async throws {
+    @Test func twoBotsWithTheSameRulesWriteOnce() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let count = 600
             let rules = try bed.rules(BotTestBed.doneRules)

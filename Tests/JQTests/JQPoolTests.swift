@@ -6,20 +6,18 @@ import Testing
 @testable import JQ
 
 /// Serialized, because some tests use a whole processor.
-@Suite("Processes for jq programs", .limitedParallelism, .serialized)
+@Suite(.limitedParallelism, .serialized)
 struct JQPoolTests {
-    @Test("A program that never ends fails at the deadline, and the rest of its batch continues")
-    func deadline() async throws {
+    @Test
+    func endlessProgramFailsAtItsDeadline() async throws {
         let pool = pool(["def f: f; f", ".+1"]) { $0.deadline = .seconds(2) }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2"), try call(1, "3")])
         #expect(outcomes.map(\.texts) == [["2"], nil, ["3"], ["4"]])
         #expect(outcomes[1].error == .deadline(.seconds(2)))
     }
 
-    @Test(
-        "Output is bounded",
-        arguments: ["repeat(1)", "repeat(\"x\" * 100000)", "[limit(100; repeat(\"x\" * 100000))] | add"])
-    func output(program: String) async throws {
+    @Test(arguments: ["repeat(1)", "repeat(\"x\" * 100000)", "[limit(100; repeat(\"x\" * 100000))] | add"])
+    func outputIsLimited(program: String) async throws {
         let pool = pool([program, ".+1"]) {
             $0.deadline = .seconds(120)
             $0.outputLimit = 8 << 20
@@ -30,8 +28,8 @@ struct JQPoolTests {
         #expect(outcomes[2].texts == ["3"])
     }
 
-    @Test("A crash costs one call")
-    func crash() async throws {
+    @Test
+    func crashFailsOneCall() async throws {
         let pool = pool(["[limit(1000000; repeat(\"x\" * 100000))] | length", ".+1"]) {
             $0.deadline = .seconds(120)
             $0.memoryLimit = 64 << 20
@@ -42,8 +40,8 @@ struct JQPoolTests {
         #expect(outcomes[2].error == .crashed)
     }
 
-    @Test("A process that was killed while idle is replaced unnoticed")
-    func killedWhileIdle() async throws {
+    @Test
+    func processKilledWhileIdleIsReplaced() async throws {
         let pool = pool([".+1"])
         #expect(await pool.run([try call(0, "1")])[0].texts == ["2"])
         let child = try #require(pool.processes.first)
@@ -53,15 +51,15 @@ struct JQPoolTests {
         #expect(await pool.run([try call(0, "1")])[0].texts == ["2"])
     }
 
-    @Test("Thousands of calls are answered in one batch, in order")
-    func largeBatch() async throws {
+    @Test
+    func largeBatchIsAnsweredInOrder() async throws {
         let calls = try (0..<5000).map { try call(0, "\($0)") }
         let outcomes = await pool([".", "1"]).run(calls)
         #expect(outcomes.map(\.texts) == (0..<5000).map { ["\($0)"] })
     }
 
-    @Test("Many calls are divided among several processes, and a crash in one part costs one call")
-    func dividedBatch() async throws {
+    @Test
+    func callsAreDividedAmongProcesses() async throws {
         let pool = pool([".+1", "[limit(1000000; repeat(\"x\" * 100000))] | length"]) {
             $0.helpers = 3
             $0.memoryLimit = 64 << 20
@@ -75,8 +73,8 @@ struct JQPoolTests {
         #expect(pool.processes.count <= 3)
     }
 
-    @Test("Large documents are sent in both directions at the same time")
-    func bigDocuments() async throws {
+    @Test
+    func largeDocumentsAreSentInBothDirections() async throws {
         let document = "\"" + String(repeating: "x", count: 4 << 20) + "\""
         let outcomes = await pool(["."]) { $0.deadline = .seconds(120) }.run([
             try call(0, document), try call(0, document), try call(0, "1"),
@@ -86,8 +84,8 @@ struct JQPoolTests {
         #expect(outcomes[2].texts == ["1"])
     }
 
-    @Test("Many tasks may call at the same time")
-    func concurrency() async throws {
+    @Test
+    func manyTasksMayCallConcurrently() async throws {
         let pool = pool([".+1"]) { $0.helpers = 2 }
         let results = try await withThrowingTaskGroup(of: Bool.self) { group in
             for task in 0..<40 {
@@ -102,8 +100,8 @@ struct JQPoolTests {
         #expect(pool.processes.count <= 2)
     }
 
-    @Test("A cancelled task gets its outcomes at once")
-    func cancellation() async throws {
+    @Test
+    func cancelledTaskReturnsAtOnce() async throws {
         let pool = pool(["def f: f; f"]) { $0.deadline = .seconds(3600) }
         let running = try call()
         let task = Task { await pool.run([running, running]) }
@@ -111,8 +109,8 @@ struct JQPoolTests {
         #expect(await task.value.map(\.error) == [.cancelled, .cancelled])
     }
 
-    @Test("Shutdown leaves neither running processes nor zombies")
-    func nothingLeft() async throws {
+    @Test
+    func shutdownLeavesNoProcesses() async throws {
         let pool = pool([".", "def f: f; f"]) {
             $0.helpers = 2
             $0.deadline = .seconds(1)

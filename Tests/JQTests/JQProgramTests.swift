@@ -3,56 +3,52 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@Suite("jq programs", .limitedParallelism)
+@Suite(.limitedParallelism)
 struct JQProgramTests {
-    @Test(
-        "give what jq gives",
-        arguments: [
-            (".", #"{"b":1,"a":[2,null]}"#, [#"{"b":1,"a":[2,null]}"#]),
-            (".[]", "[3,1,2]", ["3", "1", "2"]),
-            ("empty", "1", []),
-            ("1, 2 | . * 2", "null", ["2", "4"]),
-            ("$now, now", "null", ["1700000000", "1700000000"]),
-            ("$now | todate", "null", [#""2023-11-14T22:13:20Z""#]),
-            ("$change.seq, $match.n", "null", ["5", #""x""#]),
-            ("def double: . * 2; .a | double", #"{"a":2}"#, ["4"]),
-            ("# nothing but a comment", "7", ["7"]),
-            ("", "7", ["7"]),
-            ("def unused: 1;", "7", ["7"]),
-            (". # a comment at the end", "7", ["7"]),
-            (".", #""a\u0000b""#, [#""a\u0000b""#]),
-            ("length", #""a\u0000b""#, ["3"]),
-            (".a", #"{"a":1,"a":2}"#, ["2"]),
-            ("1 | debug | stderr", "null", ["1"]),
-            ("label $out | 1, break $out, 2", "null", ["1"]),
-            ("try error(\"x\") catch .", "null", [#""x""#]),
-            ("path(..)", #"{"a":1}"#, ["[]", #"["a"]"#]),
-            ("$__loc__.line", "null", ["1"]),
-            ("now | localtime | mktime", "null", ["1700000000"]),
-            ("if $now == 0 then $ENV else 1 end", "null", ["1"]),
-        ])
-    func results(program: String, document: String, expected: [String]) async throws {
+    @Test(arguments: [
+        (".", #"{"b":1,"a":[2,null]}"#, [#"{"b":1,"a":[2,null]}"#]),
+        (".[]", "[3,1,2]", ["3", "1", "2"]),
+        ("empty", "1", []),
+        ("1, 2 | . * 2", "null", ["2", "4"]),
+        ("$now, now", "null", ["1700000000", "1700000000"]),
+        ("$now | todate", "null", [#""2023-11-14T22:13:20Z""#]),
+        ("$change.seq, $match.n", "null", ["5", #""x""#]),
+        ("def double: . * 2; .a | double", #"{"a":2}"#, ["4"]),
+        ("# nothing but a comment", "7", ["7"]),
+        ("", "7", ["7"]),
+        ("def unused: 1;", "7", ["7"]),
+        (". # a comment at the end", "7", ["7"]),
+        (".", #""a\u0000b""#, [#""a\u0000b""#]),
+        ("length", #""a\u0000b""#, ["3"]),
+        (".a", #"{"a":1,"a":2}"#, ["2"]),
+        ("1 | debug | stderr", "null", ["1"]),
+        ("label $out | 1, break $out, 2", "null", ["1"]),
+        ("try error(\"x\") catch .", "null", [#""x""#]),
+        ("path(..)", #"{"a":1}"#, ["[]", #"["a"]"#]),
+        ("$__loc__.line", "null", ["1"]),
+        ("now | localtime | mktime", "null", ["1700000000"]),
+        ("if $now == 0 then $ENV else 1 end", "null", ["1"]),
+    ])
+    func resultsEqualThoseOfJQ(program: String, document: String, expected: [String]) async throws {
         #expect(try await outcome(program, document).texts == expected)
     }
 
-    @Test(
-        "can't read anything but their document",
-        arguments: [
-            ("$ENV.PATH", "environment"), ("$ENV | keys", "environment"), ("env", "environment"),
-            ("env.HOME", "environment"), ("input", "no input"), ("[inputs]", "no input"),
-            ("input_filename", "no input file"), ("halt", "halt"), ("halt_error", "halt"), ("halt_error(1)", "halt"),
-            ("\"a\" | modulemeta", "modules"), ("import \"a\" as a; .", "module"), ("include \"a\"; .", "module"),
-            ("import \"a\" as a {search: \"/etc\"}; .", "module"),
-            ("import \"passwd\" as $a {search: \"/etc\"}; $a", "module"),
-        ])
-    func refused(program: String, reason: String) async throws {
+    @Test(arguments: [
+        ("$ENV.PATH", "environment"), ("$ENV | keys", "environment"), ("env", "environment"),
+        ("env.HOME", "environment"), ("input", "no input"), ("[inputs]", "no input"),
+        ("input_filename", "no input file"), ("halt", "halt"), ("halt_error", "halt"), ("halt_error(1)", "halt"),
+        ("\"a\" | modulemeta", "modules"), ("import \"a\" as a; .", "module"), ("include \"a\"; .", "module"),
+        ("import \"a\" as a {search: \"/etc\"}; .", "module"),
+        ("import \"passwd\" as $a {search: \"/etc\"}; $a", "module"),
+    ])
+    func programsReadOnlyTheirDocument(program: String, reason: String) async throws {
         let error = try #require(try await outcome(program, #"{"a":1}"#).error)
         #expect(error != .crashed)
         #expect("\(error)".contains(reason), "\(error)")
     }
 
-    @Test("fail with their own message, on one line")
-    func programErrors() async throws {
+    @Test
+    func programErrorsAreOneLine() async throws {
         #expect(try await outcome("error(\"a\\nb\")").error == .programError("a\nb"))
         #expect(try await outcome("1, error({a: 1})").error == .programError(#"{"a":1}"#))
         #expect(
@@ -70,8 +66,8 @@ struct JQProgramTests {
         #expect(error.unicodeScalars.count <= 300)
     }
 
-    @Test("that do not compile say where")
-    func compileErrors() throws {
+    @Test
+    func compileErrorsNameTheirPlace() throws {
         let errors = try JQCompiler.check([".a", "1 |\n foo", "1) , (2", "{", "$document", "$ENV", "1\u{0}"])
         #expect(errors[0] == nil)
         #expect(errors[1] == JQCompileError(message: "foo/0 is not defined", line: 2))
@@ -83,31 +79,27 @@ struct JQProgramTests {
         #expect(errors[6] != nil)
     }
 
-    @Test(
-        "that compile only with their neighbours are found among many",
-        arguments: [
-            ["1) , (2", "."], ["1] , [2", "."], ["1", "2) | (3", "4"], ["(1 | # \\", "2)"], ["1 | # \\", "2"],
-            ["1 |", "2"], ["(1", "2)"], [".", "1) # x"], ["\"", "\""],
-            ["\"\\(1", "2\""], ["\"\\(1", "2)\""], ["def f: 1", "; f"], ["if . then 1", "else 2 end"],
-            ["module {\"a\":1}; 1"], ["1 # \") , [2 + \"x \n + \" # \\(3"],
-        ])
-    func compiledTogether(programs: [String]) throws {
+    @Test(arguments: [
+        ["1) , (2", "."], ["1] , [2", "."], ["1", "2) | (3", "4"], ["(1 | # \\", "2)"], ["1 | # \\", "2"],
+        ["1 |", "2"], ["(1", "2)"], [".", "1) # x"], ["\"", "\""],
+        ["\"\\(1", "2\""], ["\"\\(1", "2)\""], ["def f: 1", "; f"], ["if . then 1", "else 2 end"],
+        ["module {\"a\":1}; 1"], ["1 # \") , [2 + \"x \n + \" # \\(3"],
+    ])
+    func programsThatCompileOnlyTogetherAreFound(programs: [String]) throws {
         let together = try JQCompiler.check(programs)
         let alone = try programs.map { try JQCompiler.check([$0])[0] }
         #expect(together == alone)
         #expect(alone.contains { $0 != nil })
     }
 
-    @Test(
-        "that compile alone also compile together with others",
-        arguments: [["", "def f: 1;"], [".a # b", "1 #", "# \\"]])
-    func validAmongMany(programs: [String]) throws {
+    @Test(arguments: [["", "def f: 1;"], [".a # b", "1 #", "# \\"]])
+    func validProgramsCompileTogether(programs: [String]) throws {
         let many = Array(repeating: programs, count: 3).joined() + [".b"]
         #expect(try JQCompiler.check(Array(many)).allSatisfy { $0 == nil })
     }
 
-    @Test("that do not compile, or do not exist, fail their own calls")
-    func badPrograms() async throws {
+    @Test
+    func badProgramsFailOnlyTheirCalls() async throws {
         let outcomes = await pool(["1", "{"]).run([try call(0), try call(1), try call(2), try call(0)])
         #expect(outcomes[0].texts == ["1"])
         #expect("\(outcomes[1].error.map { "\($0)" } ?? "")".contains("does not compile"))
@@ -115,8 +107,8 @@ struct JQProgramTests {
         #expect(outcomes[3].texts == ["1"])
     }
 
-    @Test("refuse documents that are nested more deeply than jq reads")
-    func depth() async throws {
+    @Test
+    func tooDeepDocumentsAreRefused() async throws {
         let nested = { String(repeating: "[", count: $0) + String(repeating: "]", count: $0) }
         #expect(try await outcome("1", nested(256)).texts == ["1"])
         #expect(try await outcome("1", nested(257)).error == .tooDeep)

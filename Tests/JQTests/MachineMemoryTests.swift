@@ -2,10 +2,10 @@ import Testing
 
 @testable import JQ
 
-@Suite("Memory of the machine and of control groups")
+@Suite
 struct MachineMemoryTests {
-    @Test("The files of all enclosing groups are read")
-    func groups() {
+    @Test
+    func filesOfAllEnclosingGroupsAreRead() {
         #expect(
             MachineMemory.groupFiles("0::/system.slice/changebot.service\n") == [
                 "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/system.slice/memory.max",
@@ -18,13 +18,13 @@ struct MachineMemoryTests {
         #expect(MachineMemory.groupFiles("nonsense") == [])
     }
 
-    @Test("A group without a limit has none", arguments: [("max\n", nil), ("536870912\n", 536_870_912), ("", nil)])
-    func bytes(text: String, limit: Int?) {
+    @Test(arguments: [("max\n", nil), ("536870912\n", 536_870_912), ("", nil)])
+    func unlimitedGroupHasNoLimit(text: String, limit: Int?) {
         #expect(MachineMemory.bytes(text) == limit)
     }
 
-    @Test("Programs that need gigabytes fail, and the next call is answered")
-    func greed() async throws {
+    @Test
+    func programThatNeedsGigabytesFails() async throws {
         let programs = [
             "[range(1e9)]", "\"a\" * 1e9", "def f: [., .] | f; f", "[limit(1e9; repeat(.))] | length", ".+1",
         ]

@@ -45,7 +45,7 @@ import Testing
         #expect(try JSONPointer(text).description == text)
     }
 
-    @Test func parentAndChildren() throws {
+    @Test func pointerHasParentAndChildren() throws {
         let pointer = try JSONPointer("/a/b")
         #expect(try pointer.parent == JSONPointer("/a"))
         #expect(JSONPointer(tokens: []).parent == nil)

@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(.limitedParallelism) func unansweredQueryDoesNotBlockOthers() async {
-        let inquiry = Inquiry<Int>()
+        let inquiry = SingleFlightQuery<Int>()
         let (stuck, release) = AsyncStream<Void>.makeStream()
         let first = await inquiry.answer(within: .milliseconds(20)) {
             for await _ in stuck {}

@@ -68,7 +68,7 @@ import Testing
         #expect(try reader.run("SELECT 1").rows == [[1]])
     }
 
-    @Test func passwordsAndUsers() throws {
+    @Test func refusedLoginIsReported() throws {
         let bed = try TestBed()
         let role = bed.server.uniqueName("amy")
         let admin = try bed.connect()

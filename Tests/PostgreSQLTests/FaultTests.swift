@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func commitIsUnknownIfAnswerIsLate() throws {
-        let (error, count) = try Self.commit(through: .swallowAnswers)
+        let (error, count) = try Self.commit(through: .dropAnswers)
         #expect(error?.name == "unknownCommit" && count == 1)
         #expect(error?.description.contains("within the deadline") == true)
     }

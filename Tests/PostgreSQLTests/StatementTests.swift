@@ -148,7 +148,7 @@ import Testing
 
     // MARK: - Pipelines
 
-    @Test func tenThousandInserts() throws {
+    @Test func tenThousandInsertsSucceed() throws {
         let connection = try TestBed().withTable()
         let rows: [[PostgresValue]] = (0..<10_000).map { [.int($0), .text("value \($0)")] }
         let results = try connection.transaction { try $0.runEach("INSERT INTO t VALUES ($1, $2)", rows) }

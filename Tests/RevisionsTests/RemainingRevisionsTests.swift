@@ -57,7 +57,7 @@ import Testing
         let history = SharedHistory()
         if hasOthers { history.noteSuccess() }
         let advice = (1...4).map { _ in left.advice(after: GatewayError(.forbidden, "no"), 1, history) }
-        let end = hasOthers ? ReadAdvice.giveUp : .ask(.areOthersReadable)
+        let end = hasOthers ? ReadAdvice.giveUp : .ask(.othersAreReadable)
         #expect(advice == [.wait, .wait, end, end])
     }
 }

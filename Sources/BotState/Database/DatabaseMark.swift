@@ -10,10 +10,10 @@ package struct MarkDocument: Sendable {
     let gateway: Gateway
     /// The bot's name.
     let name: String
-    package let trust: MarkTrust
+    package let trust: MarkReliability
 
     /// - Parameter trust: Shared by all users of the document in this run.
-    package init(gateway: Gateway, name: String, trust: MarkTrust = MarkTrust()) {
+    package init(gateway: Gateway, name: String, trust: MarkReliability = MarkReliability()) {
         self.gateway = gateway
         self.name = name
         self.trust = trust
@@ -22,11 +22,11 @@ package struct MarkDocument: Sendable {
     private var documentName: String { "changebot.\(name)" }
 
     /// Nil if there is none.
-    package func find() async throws(GatewayError) -> FoundMark? { Self.mark(try await read()) }
+    package func find() async throws(GatewayError) -> StoredMark? { Self.mark(try await read()) }
 
     private func read() async throws(GatewayError) -> LocalDocument? {
         try trust.check(gateway.url)
-        trust.noteBegin(.read)
+        trust.noteSending(.read)
         let found = try await gateway.localDocument(documentName)
         trust.noteAnswer(.read)
         return found
@@ -55,7 +55,7 @@ package struct MarkDocument: Sendable {
     private static let lateness: Duration = .milliseconds(500)
 
     /// Whether `found` is the mark that was written, or a later one of the same database.
-    private func isWritten(_ mark: DatabaseMark, _ generation: Int?, _ found: FoundMark?) -> Bool {
+    private func isWritten(_ mark: DatabaseMark, _ generation: Int?, _ found: StoredMark?) -> Bool {
         guard let found else { return false }
         if found.mark == mark { return true }
         return found.mark.identity == mark.identity && generation.map { found.generation > $0 } ?? false
@@ -64,18 +64,18 @@ package struct MarkDocument: Sendable {
     /// Gives up the marks of this database: no call reads or writes them afterwards.
     func giveUp(_ reason: String) -> GatewayError {
         trust.giveUp(reason)
-        return MarkTrust.refusal(gateway.url, reason)
+        return MarkReliability.refusal(gateway.url, reason)
     }
 
-    private static func mark(_ document: LocalDocument?) -> FoundMark? {
+    private static func mark(_ document: LocalDocument?) -> StoredMark? {
         guard let document, let mark = DatabaseMark(document.body) else { return nil }
-        return FoundMark(mark: mark, generation: document.writes ?? 0)
+        return StoredMark(mark: mark, generation: document.writes ?? 0)
     }
 
     /// Marks the database, unless it was marked in the meantime.
     ///
     /// - Returns: The current mark; how many times it was written, if this call wrote it.
-    package func leave() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int?) {
+    package func create() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int?) {
         let new = DatabaseMark.new()
         let left = try await replace { $0 == nil ? new : nil }
         CrashPoint.databaseMarked.pass()
@@ -87,7 +87,7 @@ package struct MarkDocument: Sendable {
     /// - Parameter change: Makes the new mark from the current one; nil to leave it.
     /// - Returns: The current mark; how many times it was written, if this call wrote it.
     package func replace(
-        _ change: (FoundMark?) -> DatabaseMark?
+        _ change: (StoredMark?) -> DatabaseMark?
     ) async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?) {
         for _ in 0..<5 {
             let found = try await read()
@@ -95,7 +95,7 @@ package struct MarkDocument: Sendable {
             guard let mark = change(old) else { return (old?.mark, nil) }
             let generation: Int?
             do throws(GatewayError) {
-                trust.noteBegin(.write)
+                trust.noteSending(.write)
                 let revision = try await gateway.saveLocalDocument(
                     documentName, body: mark.json, revision: found?.revision)
                 trust.noteAnswer(.write)
@@ -146,7 +146,7 @@ extension GatewayError {
 }
 
 /// A mark as it is stored in the database.
-package struct FoundMark: Sendable, Equatable {
+package struct StoredMark: Sendable, Equatable {
     package let mark: DatabaseMark
     /// How many times it was written. Only a restored database lowers this number.
     package let generation: Int

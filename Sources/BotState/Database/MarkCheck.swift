@@ -2,21 +2,21 @@
 struct MarkCheck {
     enum Result: Equatable {
         /// The database is the state's.
-        case same(FoundMark)
+        case same(StoredMark)
         /// The state has no database yet, and from now on belongs to this one.
-        case adopt(FoundMark)
+        case adopt(StoredMark)
         /// The state has no database yet, and this one has no mark: add one.
         case addMark
         /// The mark is missing, different or an earlier one. One answer is not enough: it may come from a gateway that
         /// is just starting, or from a cache.
-        case lookAgain
+        case checkAgain
         /// No two checks agree.
         case unstable
         case reset(DatabaseReset)
     }
 
     /// The most checks before it is clear that no two agree.
-    private static let mostLooks = 3
+    private static let maxChecks = 3
 
     /// The nonce of the state's database; nil if it has none yet.
     let known: String?
@@ -25,13 +25,13 @@ struct MarkCheck {
 
     /// - Parameter earlier: The results of the checks just before this one. The gateway has reported the database as
     ///   online since.
-    func result(_ found: FoundMark?, after earlier: [DatabaseMark?] = []) -> Result {
+    func result(_ found: StoredMark?, after earlier: [DatabaseMark?] = []) -> Result {
         guard let known else { return found.map { .adopt($0) } ?? .addMark }
         // A restored backup may hold an older version of the mark.
         let isOwn = found?.mark.identity == known
         if isOwn, let found, found.generation >= generation { return .same(found) }
         guard let last = earlier.last, last?.identity == found?.mark.identity else {
-            return earlier.count + 1 < Self.mostLooks ? .lookAgain : .unstable
+            return earlier.count + 1 < Self.maxChecks ? .checkAgain : .unstable
         }
         return .reset(DatabaseReset(mark: found?.mark, isOlder: isOwn))
     }

@@ -7,7 +7,7 @@ internal import LosslessJSON
 /// record tells such a reset from a real one.
 package struct ResetRecord: Sendable, Equatable {
     /// The most entries of each list.
-    private static let mostEntries = 10
+    private static let maxEntries = 10
 
     /// The nonces of earlier marks, the oldest first.
     private(set) var identities: [String] = []
@@ -70,7 +70,7 @@ package struct ResetRecord: Sendable, Equatable {
     /// - Parameter checkpoint: The state's; nil if there is none.
     func evidence(
         of reset: DatabaseReset, _ info: DatabaseInfo, checkpoint: SequenceID?
-    ) -> MarkTrust.Evidence {
+    ) -> MarkReliability.Evidence {
         let isNewInstance = Self.instance(of: info).map { !instances.isEmpty && !instances.contains($0) } ?? false
         // Of two databases in turn, one may have fewer changes than the other.
         let isFormer = reset.mark.map { identities.contains($0.identity) } ?? false
@@ -98,6 +98,6 @@ package struct ResetRecord: Sendable, Equatable {
     private static func newest(of info: DatabaseInfo) -> SequenceID? { info.isOnline ? info.updateSequence : nil }
 
     private static func appending(_ entry: String, to entries: [String]) -> [String] {
-        Array((entries.filter { $0 != entry } + [entry]).suffix(mostEntries))
+        Array((entries.filter { $0 != entry } + [entry]).suffix(maxEntries))
     }
 }

@@ -50,7 +50,7 @@ package struct Engine: Sendable {
 
     private struct Process {
         let owner = UUID().uuidString
-        let tally = FleetTally()
+        let counters = FleetCounters()
         let clock = EngineClock()
         let renewals = LeaseRenewals()
     }
@@ -58,7 +58,7 @@ package struct Engine: Sendable {
     /// Identifies this process.
     package var owner: String { process.owner }
     /// The fleet counters of this process.
-    package var tally: FleetTally { process.tally }
+    package var counters: FleetCounters { process.counters }
     /// The difference between this machine's clock and the engine's.
     package var clock: EngineClock { process.clock }
     /// Renews the lease under which this process alone works for the fleet.
@@ -87,15 +87,15 @@ package struct Engine: Sendable {
     }
 
     /// Call this when the process has ended its work: all remaining calls share a short time.
-    package func endCallsSoon() { limit?.set(.now + Self.timeToLeave) }
+    package func limitRemainingCalls() { limit?.set(.now + Self.leavingTime) }
 
-    private static let timeToLeave: Duration = .seconds(3)
+    private static let leavingTime: Duration = .seconds(3)
 
     /// The same for a process that has no time left.
-    package func endCallsNow() { limit?.set(.now + .milliseconds(300)) }
+    package func abortRemainingCalls() { limit?.set(.now + .milliseconds(300)) }
 
     /// Call this when the process no longer leads, but continues.
-    package func allowCalls() { limit?.lift() }
+    package func allowCalls() { limit?.removeLimit() }
 
     /// Where the tables are.
     package var schema: String { "changebot_\(fleet)" }
@@ -143,7 +143,7 @@ package struct Engine: Sendable {
     ///
     /// - Parameter waits: Whether to wait some time for other members. Otherwise does nothing if another member is
     ///   writing the mark.
-    package func whileAloneWithMark(waits: Bool, _ body: () async throws -> Void) async throws {
+    package func withExclusiveMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let queue = makeQueue()
         // The passes of a fleet write the same mark.
         let schema =
@@ -153,14 +153,14 @@ package struct Engine: Sendable {
         defer { queue.close() }
         let end = ContinuousClock.now + Self.longestOpening
         while .now < end {
-            let isMine = try? await queue.perform { connection in
+            let isOwnLock = try? await queue.perform { connection in
                 try connection.run("SELECT pg_try_advisory_lock(hashtextextended($1, 3))", [.text(schema)])
                     .rows.first?.first == .int(1)
             }
-            if isMine == true { break }
+            if isOwnLock == true { break }
             guard waits else { return }
             // If the engine is unreachable, opening the state reports it.
-            guard isMine != nil else { break }
+            guard isOwnLock != nil else { break }
             try await Task.sleep(for: .milliseconds(50))
         }
         try await body()

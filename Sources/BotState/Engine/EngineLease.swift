@@ -87,7 +87,7 @@ package final class EngineLease: Sendable {
         } catch let error as WorkLogError {
             guard case .fenced = error else { throw error }
             lose(RenewalFailure.takenOver)
-            engine.tally.add(.fencedCommits)
+            engine.counters.add(.fencedCommits)
             throw StateError.fenced(RenewalFailure.takenOver)
         }
     }
@@ -117,7 +117,7 @@ package final class EngineLease: Sendable {
     /// Returns when it is over.
     ///
     /// - Throws: ``StateError/fenced(_:)``, or `CancellationError`.
-    package func untilOver() async throws {
+    package func waitUntilOver() async throws {
         await end.wait { $0 != nil }
         try Task.checkCancellation()
         try requireTenure()

@@ -11,7 +11,7 @@ package enum EngineSchema {
     /// - Parameter schema: Also the search path of the connection.
     /// - Throws: `PostgresError`; ``SupersededSchema`` if there are other tables.
     package static func prepare(_ schema: String, _ connection: PostgresConnection) throws {
-        if try isThere(schema, connection) { return }
+        if try version(schema, connection) == Schema.version { return }
         try connection.transaction { connection in
             // Held until the transaction ends. Then the others find the tables.
             try connection.run(
@@ -35,7 +35,7 @@ package enum EngineSchema {
     /// Whether the fleet exists. Tables that a newer version has added may be missing until a bot has started.
     ///
     /// - Throws: As ``prepare(_:_:)``.
-    package static func isThere(_ schema: String, _ connection: PostgresConnection) throws -> Bool {
+    package static func exists(_ schema: String, _ connection: PostgresConnection) throws -> Bool {
         try version(schema, connection) != nil
     }
 

@@ -6,15 +6,15 @@ enum EngineState {
     ///
     /// - Throws: ``StateError``: `.locked` if another member runs; `.foreign` if the fleet belongs to another database.
     static func openForRun(
-        _ engine: Engine, directory: String, _ address: String, _ sighting: DatabaseSighting, ruleSetHash: String
+        _ engine: Engine, directory: String, _ address: String, _ observation: DatabaseObservation, ruleSetHash: String
     ) throws(StateError) -> StateCatalogue.Opened {
         try prepare(engine)
         let lease = engine.fence == nil ? try EngineLease.take(engine, ruleSetHash: ruleSetHash) : nil
         let store = EngineStore(engine, fence: engine.fence ?? lease?.lock)
         do {
             let facts = try store.read { try StateFacts($0) }
-            try check(facts, engine, address, sighting)
-            let former = StateCatalogue.formerAddress(facts, sighting, address)
+            try check(facts, engine, address, observation)
+            let former = StateCatalogue.formerAddress(facts, observation, address)
             let used = (facts.addresses.map(\.used).max() ?? 0) + 1
             let isLatest = facts.lastAddress == address
             let ledger = Ledger(
@@ -22,7 +22,7 @@ enum EngineState {
                 address: StateFacts.Address(url: address, used: isLatest ? used - 1 : used), ruleSetHash: ruleSetHash)
             try ledger.bind(
                 to: StateFacts.Address(url: address, used: isLatest ? used - 1 : used),
-                former == nil ? .resume : .resumeElsewhere, sighting.identity)
+                former == nil ? .resume : .resumeElsewhere, observation.identity)
             return StateCatalogue.Opened(ledger: ledger, formerAddress: former)
         } catch {
             store.close()
@@ -43,7 +43,7 @@ enum EngineState {
         let queue = engine.makeQueue()
         defer { queue.close() }
         do {
-            guard try queue.performNow({ try EngineSchema.isThere(engine.schema, $0) }) else {
+            guard try queue.performNow({ try EngineSchema.exists(engine.schema, $0) }) else {
                 throw StateError.missing(
                     "there is no fleet '\(engine.fleet)' on \(engine.address); name the right one with --engine and --fleet"
                 )
@@ -61,15 +61,15 @@ enum EngineState {
     ///
     /// - Throws: ``StateError``.
     static func openReadOnly(
-        _ engine: Engine, directory: String, _ address: String, _ sighting: DatabaseSighting, ruleSetHash: String,
+        _ engine: Engine, directory: String, _ address: String, _ observation: DatabaseObservation, ruleSetHash: String,
         mustExist: Bool
     ) throws(StateError) -> StateCatalogue.Opened {
         do throws(StateError) {
             let ledger = try openExisting(engine, directory: directory, access: .readOnly, ruleSetHash: ruleSetHash)
             let facts = try ledger.read { try StateFacts($0) }
-            try check(facts, engine, address, sighting)
+            try check(facts, engine, address, observation)
             return StateCatalogue.Opened(
-                ledger: ledger, formerAddress: StateCatalogue.formerAddress(facts, sighting, address))
+                ledger: ledger, formerAddress: StateCatalogue.formerAddress(facts, observation, address))
         } catch {
             guard case .missing = error, !mustExist else { throw error }
             let files = StateFiles(directory: directory, name: engine.fleet)
@@ -103,10 +103,10 @@ enum EngineState {
 
     /// A fleet works on one database.
     private static func check(
-        _ facts: StateFacts, _ engine: Engine, _ address: String, _ sighting: DatabaseSighting
+        _ facts: StateFacts, _ engine: Engine, _ address: String, _ observation: DatabaseObservation
     ) throws(StateError) {
         let isNew = facts.identity == nil && facts.addresses.isEmpty
-        let isSame = facts.identity != nil && facts.identity == sighting.identity
+        let isSame = facts.identity != nil && facts.identity == observation.identity
         guard !isNew, !isSame, facts.lastUse(of: address) == nil else { return }
         throw .foreign(
             "the fleet '\(engine.fleet)' on \(engine.address) works on another database, \(facts.lastAddress ?? "?"); "

@@ -55,29 +55,29 @@ package final class EngineStore: StateStore {
         _ connection: PostgresConnection, _ fence: Fence?,
         _ body: (any StateSession) throws -> Value
     ) throws -> Value {
-        var triesLeft = tries
+        var attemptsLeft = maxAttempts
         while true {
             do {
                 return try connection.transaction { connection in
                     try fence?(connection)
                     return try body(PostgresSession(connection: connection))
                 }
-            } catch let error as PostgresError where triesLeft > 1 && isOfOthers(error) {
-                triesLeft -= 1
+            } catch let error as PostgresError where attemptsLeft > 1 && isCausedByOthers(error) {
+                attemptsLeft -= 1
             }
         }
     }
 
     /// Whether another member's transaction caused the error: it wrote the same rows, or inserted a row with the same
     /// key after this one had checked. The next attempt sees these rows.
-    private static func isOfOthers(_ error: PostgresError) -> Bool {
+    private static func isCausedByOthers(_ error: PostgresError) -> Bool {
         if case .conflict = error { return true }
         return error.sqlState == uniqueViolation
     }
 
     private static let uniqueViolation = "23505"
     /// The most attempts: when several members start at once, each may conflict with another several times.
-    private static let tries = 10
+    private static let maxAttempts = 10
 
     func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }
 

@@ -3,7 +3,7 @@ internal import Glibc
 /// Finds out whether a file can be created in a folder, without leaving one.
 package enum FolderProbe {
     /// The system's reason; nil if a file can be created.
-    package static func whyNotWritable(_ folder: String) -> String? {
+    package static func writeFailure(_ folder: String) -> String? {
         // A file without a name, which is deleted when it is closed: O_TMPFILE of open(2), whose macro Swift can't
         // import.
         let descriptor = open(folder, 0o20_000_000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o600)

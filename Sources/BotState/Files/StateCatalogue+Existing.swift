@@ -67,12 +67,12 @@ extension StateCatalogue {
 
     private func absence(_ others: [String]) -> String {
         let guess = NearestName.of(name, among: others).map { ": did you mean '\($0)'? There is " }
-        let hint = others.isEmpty ? "" : (guess ?? "; there is ") + ShortList.text(others.map { "'\($0)'" })
+        let hint = others.isEmpty ? "" : (guess ?? "; there is ") + AbbreviatedList.text(others.map { "'\($0)'" })
         return "there is no state '\(name)' in \(directory)\(hint)"
     }
 
     /// A message if this bot has no state although other bots have one in the folder; nil otherwise.
-    package var absenceAmongOthers: String? {
+    package var missingStateHint: String? {
         guard engine == nil else { return nil }
         guard let own = try? numbers(), own.isEmpty, let names = try? StateFiles.names(directory: directory) else {
             return nil
@@ -86,7 +86,7 @@ extension StateCatalogue {
         let databases = states.map { state in
             "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint.flatMap { SequenceID($0)?.queryValue } ?? "none"))"
         }
-        return ShortList.text(databases)
+        return AbbreviatedList.text(databases)
     }
 }
 

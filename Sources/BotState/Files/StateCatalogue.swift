@@ -74,13 +74,13 @@ package struct StateCatalogue: Sendable {
     /// database's mark.
     package func knowsDatabase(at address: String) throws(StateError) -> Bool {
         if let engine { return try EngineState.facts(engine)?.identity != nil }
-        return try DatabaseSighting.unmarked.choose(among: states(), at: address)?.identity != nil
+        return try DatabaseObservation.unmarked.choose(among: states(), at: address)?.identity != nil
     }
 
     /// Whether there is a state for the database at `address`.
-    package func hasState(_ sighting: DatabaseSighting, at address: String) throws(StateError) -> Bool {
+    package func hasState(_ observation: DatabaseObservation, at address: String) throws(StateError) -> Bool {
         if let engine { return try EngineState.facts(engine).map { !$0.isBlank } ?? false }
-        return try sighting.choose(among: states(), at: address) != nil
+        return try observation.choose(among: states(), at: address) != nil
     }
 
     /// Whether a state other than this one belongs to the database with this mark.
@@ -94,38 +94,39 @@ package struct StateCatalogue: Sendable {
     /// - Throws: ``StateError``: `.locked` if another run holds it, `.missing` if there is none and `purpose` needs
     ///   one.
     package func open(
-        address: String, _ sighting: DatabaseSighting, ruleSetHash: String, for purpose: Purpose
+        address: String, _ observation: DatabaseObservation, ruleSetHash: String, for purpose: Purpose
     ) throws(StateError) -> Opened {
-        if let engine { return try open(engine, address, sighting, ruleSetHash, purpose) }
+        if let engine { return try open(engine, address, observation, ruleSetHash, purpose) }
         return switch purpose {
-        case .run: try openForRun(address, sighting, ruleSetHash)
-        case .shared: try openShared(address, sighting, ruleSetHash)
+        case .run: try openForRun(address, observation, ruleSetHash)
+        case .shared: try openShared(address, observation, ruleSetHash)
         case .preview, .previewOfExisting:
-            try openReadOnly(address, sighting, ruleSetHash, mustExist: purpose == .previewOfExisting)
+            try openReadOnly(address, observation, ruleSetHash, mustExist: purpose == .previewOfExisting)
         }
     }
 
     private func open(
-        _ engine: Engine, _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String, _ purpose: Purpose
+        _ engine: Engine, _ address: String, _ observation: DatabaseObservation, _ ruleSetHash: String,
+        _ purpose: Purpose
     ) throws(StateError) -> Opened {
         switch purpose {
         case .run:
             try StateFiles(directory: directory, name: name).createDirectory()
             return try EngineState.openForRun(
-                engine, directory: directory, address, sighting, ruleSetHash: ruleSetHash)
+                engine, directory: directory, address, observation, ruleSetHash: ruleSetHash)
         case .shared:
             return Opened(
                 ledger: try EngineState.openExisting(
                     engine, directory: directory, access: .shared, ruleSetHash: ruleSetHash))
         case .preview, .previewOfExisting:
             return try EngineState.openReadOnly(
-                engine, directory: directory, address, sighting, ruleSetHash: ruleSetHash,
+                engine, directory: directory, address, observation, ruleSetHash: ruleSetHash,
                 mustExist: purpose == .previewOfExisting)
         }
     }
 
     private func openForRun(
-        _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String
+        _ address: String, _ observation: DatabaseObservation, _ ruleSetHash: String
     ) throws(StateError) -> Opened {
         try StateFiles(directory: directory, name: name).createDirectory()
         let lock = try StateDirectoryLock(directory)
@@ -134,10 +135,11 @@ package struct StateCatalogue: Sendable {
         let used = (states.flatMap(\.addresses).map(\.used).max() ?? 0) + 1
         func open(_ number: Int, _ claim: Ledger.Claim, used: Int = used) throws(StateError) -> Ledger {
             try Ledger(
-                files(number), at: .init(url: address, used: used), claim, sighting.identity, ruleSetHash: ruleSetHash)
+                files(number), at: .init(url: address, used: used), claim, observation.identity,
+                ruleSetHash: ruleSetHash)
         }
-        if let state = sighting.choose(among: states, at: address) {
-            guard let former = Self.formerAddress(state, sighting, address) else {
+        if let state = observation.choose(among: states, at: address) {
+            guard let former = Self.formerAddress(state, observation, address) else {
                 let latest = states.flatMap(\.addresses).filter { $0.used == used - 1 }
                 let isLatest = latest.count == 1 && state.addresses.contains { latest == [$0] && $0.url == address }
                 return Opened(ledger: try open(state.number, .resume, used: isLatest ? used - 1 : used))
@@ -157,34 +159,34 @@ package struct StateCatalogue: Sendable {
     }
 
     private func openShared(
-        _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String
+        _ address: String, _ observation: DatabaseObservation, _ ruleSetHash: String
     ) throws(StateError) -> Opened {
         let states = try states()
-        guard let state = sighting.choose(among: states, at: address),
+        guard let state = observation.choose(among: states, at: address),
             let ledger = try Ledger(existing: files(state.number), ruleSetHash: ruleSetHash, access: .shared)
         else { throw missing(address, states) }
-        return Opened(ledger: ledger, formerAddress: Self.formerAddress(state, sighting, address))
+        return Opened(ledger: ledger, formerAddress: Self.formerAddress(state, observation, address))
     }
 
     private func openReadOnly(
-        _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String, mustExist: Bool
+        _ address: String, _ observation: DatabaseObservation, _ ruleSetHash: String, mustExist: Bool
     ) throws(StateError) -> Opened {
         let opened = try openAll(ReadOnlyState.copy)
         let states = opened.map(\.facts)
-        let state = sighting.choose(among: states, at: address)
+        let state = observation.choose(among: states, at: address)
         if mustExist, state == nil { throw missing(address, states) }
         let copy = opened.first { $0.facts == state }?.database
         return Opened(
             ledger: try Ledger(readOnly: files(state?.number ?? 1), copy, ruleSetHash: ruleSetHash),
-            formerAddress: state.flatMap { Self.formerAddress($0, sighting, address) },
+            formerAddress: state.flatMap { Self.formerAddress($0, observation, address) },
             others: state == nil ? states.filter { !$0.isBlank }.compactMap(\.lastAddress) : [])
     }
 
     /// Nil if `address` is known.
     package static func formerAddress(
-        _ state: StateFacts, _ sighting: DatabaseSighting, _ address: String
+        _ state: StateFacts, _ observation: DatabaseObservation, _ address: String
     ) -> String? {
-        guard state.identity != nil, state.identity == sighting.identity, state.lastUse(of: address) == nil else {
+        guard state.identity != nil, state.identity == observation.identity, state.lastUse(of: address) == nil else {
             return nil
         }
         return state.lastAddress

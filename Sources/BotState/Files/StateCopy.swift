@@ -5,7 +5,7 @@ internal import Glibc
 /// Temporary copies of states. They have no name: SQLite stores large ones in a file that is already deleted, so
 /// nothing remains, however the process ends.
 enum StateCopy {
-    private static let tries = 5
+    private static let maxAttempts = 5
     private static let advice = "set TMPDIR to a folder with room for temporary files"
 
     /// A copy of an open database, in one transaction.
@@ -30,13 +30,13 @@ enum StateCopy {
     /// - Throws: ``StateError``: `.unreadable`; `.cannotCreate` and `.cannotWrite` if there is no room for a copy.
     static func take(ofFiles files: StateFiles) throws(StateError) -> DatabaseQueue? {
         var folder = Array((FileManager.default.temporaryDirectory.path + "/changebot-XXXXXX").utf8CString)
-        let isMade = mkdtemp(&folder) != nil
+        let isCreated = mkdtemp(&folder) != nil
         let reason = String(cString: strerror(errno))
         let path = String(decoding: folder.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        guard isMade else { throw .cannotCreate(path: path, reason: "\(reason); \(advice)") }
+        guard isCreated else { throw .cannotCreate(path: path, reason: "\(reason); \(advice)") }
         defer { try? FileManager.default.removeItem(atPath: path) }
         let target = path + "/state.sqlite"
-        for _ in 0..<tries {
+        for _ in 0..<maxAttempts {
             let before = try versions(files)
             for suffix in ["", StateFiles.logSuffix] { try copy(files.database + suffix, to: target + suffix) }
             let after = try versions(files)

@@ -48,20 +48,20 @@ extension StateFacts {
 }
 
 /// What a read of the database's mark has shown about its identity.
-package enum DatabaseSighting: Sendable, Equatable {
+package enum DatabaseObservation: Sendable, Equatable {
     /// It has this bot's mark, with this nonce.
     case marked(String)
     /// It has no mark.
     case unmarked
     /// This user may not read or write the mark.
-    case unknowable
+    case inaccessible
 
     var identity: String? {
         if case .marked(let identity) = self { identity } else { nil }
     }
 }
 
-extension DatabaseSighting {
+extension DatabaseObservation {
     /// Which state belongs to the database at `address`; nil if none does yet.
     ///
     /// The mark decides first: the same mark means the same database, whatever its address. Otherwise the address

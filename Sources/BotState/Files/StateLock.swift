@@ -9,8 +9,8 @@ internal import Glibc
 package final class StateLock: Sendable {
     /// A process that only checks whether the lock is held takes it for a moment. Several attempts prevent this from
     /// failing a run.
-    private static let tries = 5
-    private static let microsecondsBetweenTries: UInt32 = 20_000
+    private static let maxAttempts = 5
+    private static let microsecondsBetweenAttempts: UInt32 = 20_000
 
     private let descriptor: Int32
 
@@ -21,15 +21,15 @@ package final class StateLock: Sendable {
         // O_NOFOLLOW: a planted link must not redirect this to another file.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
-        var triesLeft = Self.tries
+        var attemptsLeft = Self.maxAttempts
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            triesLeft -= 1
-            guard triesLeft > 0 else {
+            attemptsLeft -= 1
+            guard attemptsLeft > 0 else {
                 let holder = Self.text(descriptor)
                 close(descriptor)
                 throw .locked(holder: holder)
             }
-            usleep(Self.microsecondsBetweenTries)
+            usleep(Self.microsecondsBetweenAttempts)
         }
         let text = Array(holder.utf8)
         if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, text, text.count, 0) }
@@ -72,8 +72,8 @@ package final class StateLock: Sendable {
 ///
 /// An advisory lock (`flock`) on the directory itself: it leaves no file behind.
 final class StateDirectoryLock {
-    private static let tries = 250
-    private static let microsecondsBetweenTries: UInt32 = 20_000
+    private static let maxAttempts = 250
+    private static let microsecondsBetweenAttempts: UInt32 = 20_000
 
     private let descriptor: Int32
 
@@ -81,16 +81,16 @@ final class StateDirectoryLock {
     init(_ directory: String) throws(StateError) {
         descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .cannotCreate(path: directory, reason: String(cString: strerror(errno))) }
-        var triesLeft = Self.tries
+        var attemptsLeft = Self.maxAttempts
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             // Some network file systems can't lock directories: continue without the lock.
             guard errno == EWOULDBLOCK || errno == EINTR else { return }
-            triesLeft -= 1
-            guard triesLeft > 0 else {
+            attemptsLeft -= 1
+            guard attemptsLeft > 0 else {
                 // Closed by deinit.
                 throw .locked(holder: "another process has locked the state folder \(directory)")
             }
-            usleep(Self.microsecondsBetweenTries)
+            usleep(Self.microsecondsBetweenAttempts)
         }
     }
 

@@ -46,7 +46,9 @@ extension Engine {
             try connection.transaction { connection in
                 let fleets = [self, fixes].compactMap(\.self)
                 for fleet in fleets {
-                    if let holders = try fleet.lockOut(connection) { throw StateError.locked(holder: holders) }
+                    if let holders = try fleet.lockAgainstStarts(connection) {
+                        throw StateError.locked(holder: holders)
+                    }
                 }
                 for fleet in fleets {
                     let schema = PostgresConnection.quotedIdentifier(fleet.schema)
@@ -59,8 +61,8 @@ extension Engine {
 
 extension Engine {
     /// The running processes; nil if there are none. No process can start until the transaction ends.
-    private func lockOut(_ connection: PostgresConnection) throws -> String? {
-        guard try EngineSchema.isThere(schema, connection) else { return nil }
+    private func lockAgainstStarts(_ connection: PostgresConnection) throws -> String? {
+        guard try EngineSchema.exists(schema, connection) else { return nil }
         try connection.script("SET LOCAL search_path TO \(PostgresConnection.quotedIdentifier(schema))")
         do throws(PostgresError) {
             try connection.script("LOCK TABLE lease, member IN ACCESS EXCLUSIVE MODE")

@@ -24,7 +24,7 @@ package struct FleetFacts: Sendable {
 }
 
 /// Reads the status of a fleet from the engine, for observers of one of its members.
-package final class FleetWatch: Sendable {
+package final class FleetStatusReader: Sendable {
     /// How long the engine may take to answer.
     private static let deadline: Duration = .seconds(2)
 
@@ -40,11 +40,11 @@ package final class FleetWatch: Sendable {
 
     package func facts(asksEngine: Bool, _ phase: RunFacts.Phase) async -> FleetFacts {
         let snapshot = asksEngine ? await snapshot() : nil
-        let counts = engine.tally.counts
+        let counts = engine.counters.counts
         let isAtWork = [.catchingUp, .following, .stopping].contains(phase)
         return FleetFacts(
             engine: "\(engine.address)", fleet: engine.fleet, member: engine.memberID,
-            leads: isSharing ? engine.tally.readsFeed : isAtWork, isOnStandby: phase == .onStandby,
+            leads: isSharing ? engine.counters.readsFeed : isAtWork, isOnStandby: phase == .onStandby,
             isDrained: phase == .drained, leaseLosses: counts[.leaseLosses] ?? 0,
             fencedCommits: counts[.fencedCommits] ?? 0, unknownCommits: counts[.unknownCommits] ?? 0,
             snapshot: snapshot)
@@ -56,7 +56,7 @@ package final class FleetWatch: Sendable {
         while began.duration(to: .now) < Self.deadline / 2 {
             do {
                 return try await queue.perform { [engine] connection in
-                    guard try EngineSchema.isThere(engine.schema, connection) else { return nil }
+                    guard try EngineSchema.exists(engine.schema, connection) else { return nil }
                     return try FleetSnapshot(connection)
                 }
             } catch PostgresError.unavailable {

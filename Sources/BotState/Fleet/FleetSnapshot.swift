@@ -62,7 +62,7 @@ package struct FleetSnapshot: Sendable {
     /// The members whose lease has not expired: first the active member, then those that share the work.
     package let members: [Member]
     /// How many times the lease of the active member was granted.
-    package let turns: Int
+    package let takeovers: Int
     /// How many leases ended without being released.
     package let leaseLosses: Int
     /// How many commits were refused because another member had the lease.
@@ -123,7 +123,7 @@ extension FleetSnapshot {
         }
         self.members = members
         self.shared = shared
-        (turns, leaseLosses, fencedCommits, unknownCommits) = (facts[3], facts[4], facts[5], facts[6])
+        (takeovers, leaseLosses, fencedCommits, unknownCommits) = (facts[3], facts[4], facts[5], facts[6])
         (server, risks) = try Self.server(connection)
     }
 
@@ -197,7 +197,7 @@ extension Engine {
         defer { queue.close() }
         do {
             return try queue.performNow { connection in
-                guard try EngineSchema.isThere(schema, connection) else {
+                guard try EngineSchema.exists(schema, connection) else {
                     throw StateError.missing(
                         "there is no fleet '\(fleet)' on \(address); name the right one with --engine and --fleet")
                 }

@@ -31,7 +31,7 @@ extension Schema {
         // One row. `partitions` is null until members share the work. `lease_ms` is the longest lease duration that a
         // member ever had. The four columns after it identify the server: see WorkLogIdentity. No lease is granted
         // before `quiet_until`. `seq` is the sequence up to which the feed was read, as JSON text; null: nothing was
-        // appended. `n` is the last place in the log. The last three columns: see FleetTally.
+        // appended. `n` is the last place in the log. The last three columns: see FleetCounters.
         Table(
             "fleet", key: ["is_only"],
             [

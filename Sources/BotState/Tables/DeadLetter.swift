@@ -18,7 +18,7 @@ package struct DeadLetter: Sendable, Equatable {
     package var replaced: [Int] = []
     /// Whether only this rule failed, and the effects of the others were written (`on_error: skip`). There is at most
     /// one per document and rule.
-    package var isOfRuleAlone = false
+    package var concernsOnlyRule = false
     /// Set by the ledger; nil before the dead letter is saved.
     package var filing: Filing?
 

@@ -58,7 +58,7 @@ package struct DeadLetters {
             [
                 TextAsBytes(deadLetter.id.text), TextAsBytes(deadLetter.revision?.text),
                 deadLetter.sequence?.description,
-                deadLetter.isOfRuleAlone, TextAsBytes(deadLetter.rule),
+                deadLetter.concernsOnlyRule, TextAsBytes(deadLetter.rule),
             ])
         var attempts: [Int: Int] = [:]
         for row in known { attempts[row["number"]] = row["attempts"] }

@@ -62,7 +62,8 @@ extension Ledger {
 
     /// Records how many times the mark has been written. No write if that is recorded already.
     package func noteMark(generation: Int) async throws(StateError) {
-        guard try await apart({ ledger throws(StateError) in try ledger.markGeneration() }) != generation else {
+        guard try await onSeparateThread({ ledger throws(StateError) in try ledger.markGeneration() }) != generation
+        else {
             return
         }
         try await write { try Self.set("mark", "\(generation)", $0) }
@@ -75,7 +76,7 @@ extension Ledger {
 
     /// Records the database that the state belongs to. No write if that is recorded already.
     package func noteDatabase(_ info: DatabaseInfo) async throws(StateError) {
-        let (old, new) = try await apart { ledger throws(StateError) in
+        let (old, new) = try await onSeparateThread { ledger throws(StateError) in
             let record = try ledger.resetRecord()
             return (record, record.noting(info))
         }
@@ -98,7 +99,7 @@ extension Ledger {
     /// Call this when the mark of this write was found in the database, or the gateway has answered the write.
     ///
     /// - Returns: Whether it was not answered before. Then it may be a late write that replaced newer marks.
-    func takeUnansweredMarkWrite(_ id: String) async throws(StateError) -> Bool {
+    func removeUnansweredMarkWrite(_ id: String) async throws(StateError) -> Bool {
         guard store.dialect == .postgres, !id.isEmpty else { return false }
         return try await write { try $0.execute("DELETE FROM mark_write WHERE id = ?", [id]) } ?? 0 > 0
     }

@@ -6,8 +6,8 @@ internal import LosslessJSON
 extension Ledger {
     /// How many own revisions and caused revisions are kept, each.
     static let ownWriteLimit = 200_000
-    /// How many writes of one document are examined.
-    static let examinedWriteLimit = 1000
+    /// How many writes of one document are inspected.
+    static let inspectedWriteLimit = 1000
 
     /// Records that this rule set completed the decisions about these documents, and its writes.
     func record(_ writes: [OwnWrite], in database: any StateSession) throws {
@@ -36,7 +36,7 @@ extension Ledger {
     }
 
     /// The earlier writes of each document's decisions: the one that wrote this revision, and all since a time. Only
-    /// the newest 1,000 of a document are examined: the limits for repeated writes allow about 330 writes in their
+    /// the newest 1,000 of a document are inspected: the limits for repeated writes allow about 330 writes in their
     /// period.
     ///
     /// - Parameter seconds: Since 1970.
@@ -55,11 +55,12 @@ extension Ledger {
         }
         return try await read { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
             var earlier = [EarlierWrites](repeating: EarlierWrites(), count: documents.count)
-            try database.forEachRow(Self.earlierWrites(database.dialect), [json, Self.examinedWriteLimit, seconds]) {
+            try database.forEachRow(Self.earlierWrites(database.dialect), [json, Self.inspectedWriteLimit, seconds]) {
                 row in
                 earlier[row[0]].writes.append(
                     EarlierWrites.Write(
-                        revision: row[1], content: row[2], isOfThisRuleSet: row[3] == ruleSetNumber, writtenAt: row[4]))
+                        revision: row[1], content: row[2], isFromThisRuleSet: row[3] == ruleSetNumber, writtenAt: row[4]
+                    ))
                 return true
             }
             return earlier
@@ -120,7 +121,7 @@ package struct EarlierWrites: Sendable {
         /// See ``OwnWrite``.
         let revision: String?
         let content: Int?
-        let isOfThisRuleSet: Bool
+        let isFromThisRuleSet: Bool
         /// Seconds since 1970.
         let writtenAt: Int
     }
@@ -138,7 +139,7 @@ package struct EarlierWrites: Sendable {
     package func include(_ revision: RevisionID, in times: ClosedRange<Int> = 0...Int.max) -> Bool {
         guard !writes.isEmpty else { return false }
         let key = OwnWrite.key(revision.text)
-        return writes.contains { $0.isOfThisRuleSet && $0.revision == key && times.contains($0.writtenAt) }
+        return writes.contains { $0.isFromThisRuleSet && $0.revision == key && times.contains($0.writtenAt) }
     }
 
     /// How many times a content led to a write.
@@ -146,18 +147,18 @@ package struct EarlierWrites: Sendable {
         /// In total, including writes with other contents in between.
         package let all: Int
         /// Since another content of the document last led to a write.
-        package let inARow: Int
+        package let consecutive: Int
     }
 
     /// How many times this content led to a write, by any rules.
     ///
     /// - Parameter times: In seconds since 1970, up to now: a later time comes from a clock that was ahead.
     package func count(of content: ContentFingerprint, in times: ClosedRange<Int>) -> EffectCount {
-        guard !writes.isEmpty else { return EffectCount(all: 0, inARow: 0) }
+        guard !writes.isEmpty else { return EffectCount(all: 0, consecutive: 0) }
         let contents = writes.lazy.filter { times.contains($0.writtenAt) }.compactMap(\.content)
         return EffectCount(
             all: contents.count { $0 == content.number },
-            inARow: contents.reversed().prefix { $0 == content.number }.count)
+            consecutive: contents.reversed().prefix { $0 == content.number }.count)
     }
 }
 

@@ -30,8 +30,8 @@ extension Ledger {
     /// Deletes all other schedules. New ones count as done now.
     package func keepSchedules(_ schedules: [ScheduledRules], now: Int) async throws(StateError) {
         let known = try self.schedules()
-        let gone = known.filter { recorded in !schedules.contains { recorded.isOf($0) } }
-        let new = schedules.filter { schedule in !known.contains { $0.isOf(schedule) } }
+        let gone = known.filter { recorded in !schedules.contains { recorded.matches($0) } }
+        let new = schedules.filter { schedule in !known.contains { $0.matches(schedule) } }
         guard !gone.isEmpty || !new.isEmpty else { return }
         try await write { database in
             for recorded in gone {
@@ -70,7 +70,7 @@ extension Ledger {
 }
 
 extension RecordedSchedule {
-    package func isOf(_ scheduled: ScheduledRules) -> Bool {
+    package func matches(_ scheduled: ScheduledRules) -> Bool {
         line == scheduled.schedule.line && zone == scheduled.schedule.zone && rules == scheduled.names
     }
 }

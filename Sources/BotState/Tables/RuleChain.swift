@@ -22,16 +22,16 @@ package struct RuleChain: Hashable, Sendable {
     /// The documents whose changes combined in this one, the newest last, including ``origin``.
     package let origins: [UInt32]
     /// Whether more changes combined in this document than ``origins`` can list.
-    let isCrowded: Bool
+    let hasMoreOrigins: Bool
 
     /// Without rules: a change by another client.
-    package init(_ rules: [String] = []) { self.init(rules, origin: 0, origins: [], isCrowded: false) }
+    package init(_ rules: [String] = []) { self.init(rules, origin: 0, origins: [], hasMoreOrigins: false) }
 
-    private init(_ rules: [String], origin: UInt32, origins: [UInt32], isCrowded: Bool) {
+    private init(_ rules: [String], origin: UInt32, origins: [UInt32], hasMoreOrigins: Bool) {
         self.rules = rules
         self.origin = origin
         self.origins = origins
-        self.isCrowded = isCrowded
+        self.hasMoreOrigins = hasMoreOrigins
     }
 
     /// The chain that a change by another client begins.
@@ -39,13 +39,14 @@ package struct RuleChain: Hashable, Sendable {
     /// - Parameter last: The newest chain that led to this document. Its origins are kept.
     package static func begun(by id: DocumentID, after last: RuleChain? = nil) -> RuleChain {
         let origin = identity(of: id)
-        let (origins, isCrowded) = newest((last?.origins ?? []) + [origin])
-        return RuleChain([], origin: origin, origins: origins, isCrowded: isCrowded || last?.isCrowded == true)
+        let (origins, hasMoreOrigins) = newest((last?.origins ?? []) + [origin])
+        return RuleChain(
+            [], origin: origin, origins: origins, hasMoreOrigins: hasMoreOrigins || last?.hasMoreOrigins == true)
     }
 
     /// The chain of a document that `rule` writes because of this one.
     package func followed(by rule: String) -> RuleChain {
-        RuleChain(rules + [rule], origin: origin, origins: origins, isCrowded: isCrowded)
+        RuleChain(rules + [rule], origin: origin, origins: origins, hasMoreOrigins: hasMoreOrigins)
     }
 
     /// The chain of one write that all of these lead to: the shortest, with the origins of all.
@@ -54,22 +55,22 @@ package struct RuleChain: Hashable, Sendable {
         let (origins, isCut) = newest(chains.flatMap(\.origins))
         return RuleChain(
             shortest.rules, origin: shortest.origin, origins: origins,
-            isCrowded: isCut || chains.contains(where: \.isCrowded))
+            hasMoreOrigins: isCut || chains.contains(where: \.hasMoreOrigins))
     }
 
     /// The chain of the revision with which this chain's last rule replaces another revision.
     ///
     /// - Parameter earlier: The chain of the replaced revision; nil: there is none.
     package func written(over earlier: RuleChain?) -> RuleChain {
-        guard let earlier else { return RuleChain(rules, origin: origin, origins: origins, isCrowded: false) }
+        guard let earlier else { return RuleChain(rules, origin: origin, origins: origins, hasMoreOrigins: false) }
         let (origins, isCut) = Self.newest(earlier.origins + origins)
-        let isCrowded = isCut || earlier.isCrowded
-        let isAnswer = earlier.origin != origin && (self.isCrowded || self.origins.contains(earlier.origin))
+        let hasMoreOrigins = isCut || earlier.hasMoreOrigins
+        let isAnswer = earlier.origin != origin && (self.hasMoreOrigins || self.origins.contains(earlier.origin))
         let count = isAnswer ? min(rules.count, earlier.rules.count + 1) : rules.count
         guard count < rules.count else {
-            return RuleChain(rules, origin: origin, origins: origins, isCrowded: isCrowded)
+            return RuleChain(rules, origin: origin, origins: origins, hasMoreOrigins: hasMoreOrigins)
         }
-        return RuleChain(rules.suffix(count), origin: earlier.origin, origins: origins, isCrowded: isCrowded)
+        return RuleChain(rules.suffix(count), origin: earlier.origin, origins: origins, hasMoreOrigins: hasMoreOrigins)
     }
 
     /// Whether it is longer than ``longest``.
@@ -109,7 +110,7 @@ package struct RuleChain: Hashable, Sendable {
             writer.member("rules", raw: names.bytes)
             writer.member("origin", integer: origin)
             writer.member("origins", string: origins.map { String($0, radix: 36) }.joined(separator: " "))
-            if isCrowded { writer.member("crowded", bool: true) }
+            if hasMoreOrigins { writer.member("crowded", bool: true) }
         }
         return writer.bytes
     }
@@ -123,6 +124,6 @@ package struct RuleChain: Hashable, Sendable {
         self.init(
             value?["rules"]?.elements?.compactMap(\.string) ?? [], origin: UInt32(truncatingIfNeeded: origin),
             origins: value?["origins"]?.string?.split(separator: " ").compactMap { UInt32($0, radix: 36) } ?? [],
-            isCrowded: value?["crowded"] != nil)
+            hasMoreOrigins: value?["crowded"] != nil)
     }
 }

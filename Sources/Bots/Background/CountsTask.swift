@@ -18,7 +18,7 @@ struct CountsTask: BackgroundTask {
     let list: ListSource
 
     /// By then, all members know which rules are counted.
-    private static let timeToLearn = Counts.othersInterval * 3
+    private static let propagationTime = Counts.othersInterval * 3
     /// The shortest time between two recounts in a log. A member with other rules requests a recount of each document
     /// that it gets; without this pause the same documents would be enqueued over and over.
     private static let recountInterval: Duration = .seconds(5)
@@ -39,28 +39,28 @@ struct CountsTask: BackgroundTask {
     mutating func runOnce(_ phase: BackgroundTaskPhase, _ enqueuer: any CandidateEnqueuer) async throws
         -> BackgroundTaskResult
     {
-        var look = BackgroundTaskResult()
+        var result = BackgroundTaskResult()
         if phase != .stopping {
-            let incomplete = try await counts.look()
+            let incomplete = try await counts.uncountedRules()
             guard !counts.isIdle else { return BackgroundTaskResult(rest: Self.recountInterval) }
-            look.hasEnqueued = try await enqueueRecounts(enqueuer)
+            result.hasEnqueued = try await enqueueRecounts(enqueuer)
             if !incomplete.isEmpty {
                 // Other members may not know the rules yet.
-                if enqueuer.isDurable { try await Task.sleep(for: Self.timeToLearn) }
+                if enqueuer.isDurable { try await Task.sleep(for: Self.propagationTime) }
                 try await cancelWhenGracefulShutdown { [self] in
                     var task = self
                     try await task.countAll(incomplete, enqueuer)
                 }
-                look.hasEnqueued = true
+                result.hasEnqueued = true
             }
         }
-        guard counts.isComplete else { return look }
-        var writer = delivery.makeTotalsWriter(counts, isBesideFeed: phase == .readingFeed)
+        guard counts.isComplete else { return result }
+        var writer = delivery.makeTotalsWriter(counts, isConcurrentWithFeed: phase == .readingFeed)
         let totals = try await writer.writeAll()
-        if totals.hasQueued { look.hasEnqueued = true }
-        look.next = totals.due
-        look.rest = await delivery.totalsInterval
-        return look
+        if totals.hasQueued { result.hasEnqueued = true }
+        result.next = totals.due
+        result.rest = await delivery.totalsInterval
+        return result
     }
 
     /// Enqueues the documents that must be counted again.
@@ -91,7 +91,7 @@ struct CountsTask: BackgroundTask {
     /// Enqueues all documents that may contribute, and waits until they are counted. If the process is killed before
     /// that, the next run starts over. Later changes arrive through the feed.
     private mutating func countAll(_ rules: [Int], _ enqueuer: any CandidateEnqueuer) async throws {
-        // A rule was added or removed meanwhile: the next look counts the new set.
+        // A rule was added or removed meanwhile: the next pass counts the new set.
         guard counts.incomplete == rules else { return }
         let names: Logger.Metadata = [LogKey.rules: "\(counts.incompleteNames)"]
         delivery.logger.notice("counting all documents for new and changed rules", metadata: names)
@@ -102,12 +102,12 @@ struct CountsTask: BackgroundTask {
         var isCounted = false
         while !isCounted {
             // Stop counting rules that no member has any more.
-            _ = try await counts.look()
-            let isSettled = try await enqueuer.untilSettled()
+            _ = try await counts.uncountedRules()
+            let isSettled = try await enqueuer.waitUntilSettled()
             isCounted = try await !enqueueRecounts(enqueuer) && isSettled
         }
-        // If another rule was added meanwhile, the next look starts over.
-        guard try await counts.look() == rules else { return }
+        // If another rule was added meanwhile, the next pass starts over.
+        guard try await counts.uncountedRules() == rules else { return }
         try await counts.complete()
         delivery.logger.notice("counted all documents for new and changed rules", metadata: names)
     }
@@ -115,7 +115,7 @@ struct CountsTask: BackgroundTask {
     private func enqueueAll(_ enqueuer: any CandidateEnqueuer) async throws {
         let intake = delivery.makeIntake(decider: ruleSet.onlyAggregates().makeDecider())
         let take = { [counts] (documents: [CountedDocument]) in
-            let candidates = try await intake.toBeCounted(documents, counts)
+            let candidates = try await intake.documentsToCount(documents, counts)
             guard !candidates.isEmpty else { return }
             while try await !enqueuer.room() {}
             _ = try await enqueuer.enqueue(candidates)
@@ -139,7 +139,7 @@ extension Intake {
     ///
     /// Each document is read again before it is counted: the feed may have delivered newer content meanwhile, which the
     /// older content must not replace.
-    func toBeCounted(
+    func documentsToCount(
         _ documents: [CountedDocument], _ counts: Counts
     ) async throws(StateError) -> [Candidate] {
         var candidates: [Candidate] = []
@@ -152,7 +152,7 @@ extension Intake {
             candidates.append(
                 Candidate(
                     unread: id, expectedBytes: document.bytes.count,
-                    reason: Reason(countsOnly: true, isOfCount: true)))
+                    reason: Reason(countsOnly: true, isFromCount: true)))
         }
         try await ledger.noteLeftovers(leftovers)
         return candidates

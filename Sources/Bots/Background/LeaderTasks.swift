@@ -18,7 +18,7 @@ final class LeaderTasks: LeaderTask {
     /// Waits until a task fails with an error that no retry can fix. Never returns normally.
     ///
     /// - Throws: That error, or `CancellationError`.
-    func untilFailed() async throws {
+    func waitUntilFailed() async throws {
         await failure.wait { $0 != nil }
         try Task.checkCancellation()
         if let error = failure.quietly({ $0 }) { throw error }

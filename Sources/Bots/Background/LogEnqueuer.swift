@@ -28,7 +28,7 @@ final class LogEnqueuer: CandidateEnqueuer {
         return entries.count
     }
 
-    func untilSettled() async throws -> Bool {
+    func waitUntilSettled() async throws -> Bool {
         try await Task.sleep(for: Self.interval)
         return try await term.hasPassed(end.withLock(\.self))
     }

@@ -36,7 +36,7 @@ struct PassTimes {
     ///   - recorded: The schedules that the state has recorded; may include others.
     init(_ schedules: [ScheduledRules], _ recorded: [RecordedSchedule], now: Int) {
         entries = schedules.map { scheduled in
-            let known = recorded.first { $0.isOf(scheduled) }
+            let known = recorded.first { $0.matches(scheduled) }
             return Entry(scheduled: scheduled, begun: known?.begun, done: known?.done ?? now)
         }
     }

@@ -29,7 +29,7 @@ struct ChangeProcessor: Processor {
             }
         }
         do {
-            let ofFeed = changes.filter { $0.entry.kind.isOfFeed }
+            let ofFeed = changes.filter { $0.entry.kind.isFromFeed }
             try await delivery.markChangedTotals(
                 among: ofFeed.map { (DocumentID($0.id.text), RevisionID($0.entry.revision)) })
             try await delivery.take(candidates)
@@ -44,7 +44,7 @@ struct ChangeProcessor: Processor {
         for change in changes where left.contains(change.n) { answer(change, .postponed) }
     }
 
-    private static func verdict(_ end: Receipts.Over) -> Verdict {
+    private static func verdict(_ end: Acknowledgements.Outcome) -> Verdict {
         switch end {
         case .finished: .done
         case .abandoned: .postponed
@@ -56,7 +56,7 @@ struct ChangeProcessor: Processor {
     /// Own revisions are not decided, but they may have to be counted.
     private func counted(_ change: LoggedChange) -> Candidate {
         var candidate = candidate(change)
-        candidate.reason.isOfCount = change.mustBeCounted
+        candidate.reason.isFromCount = change.mustBeCounted
         candidate.history.hasWaited = change.parks > 0
         return candidate
     }

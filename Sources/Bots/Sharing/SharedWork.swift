@@ -25,13 +25,13 @@ struct SharedWork: Sendable {
     private let sharing: Sharing
     private let logger: Logger
     private let member = Locked<FleetMember?>(nil)
-    private let troubleLoggedAt = Locked<ContinuousClock.Instant?>(nil)
+    private let errorLoggedAt = Locked<ContinuousClock.Instant?>(nil)
 
     private var engine: Engine? { membership?.engine }
-    private var tally: FleetTally? { engine?.tally }
+    private var counters: FleetCounters? { engine?.counters }
 
     /// How often a persistent error is logged.
-    private static let troubleInterval: Duration = .seconds(60)
+    private static let errorInterval: Duration = .seconds(60)
 
     /// With a log in the engine.
     init(_ engine: Engine, _ sharing: Sharing, logger: Logger) {
@@ -78,12 +78,12 @@ struct SharedWork: Sendable {
             throw .engine(engine, .creating, error)
         }
         let (owner, number) = (engine.owner, log.membership)
-        return { [member, tally = engine.tally] connection in
+        return { [member, counters = engine.counters] connection in
             do { try PostgresWorkLog.lockMember(owner, membership: number, connection) } catch {
                 // Writes of a member that has left don't count.
                 if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) {
-                    tally.add(.fencedCommits)
-                    tally.loseAll()
+                    counters.add(.fencedCommits)
+                    counters.loseAll()
                 }
                 throw error
             }
@@ -119,14 +119,14 @@ struct SharedWork: Sendable {
 
     func forgetMember() {
         member.withLock { $0 = nil }
-        tally?.endSharing()
+        counters?.endSharing()
     }
 
     /// The sequence up to which all changes are answered; nil if the log does not tell.
     ///
     /// Call it last: it shortens the time limit of all further calls to the engine.
     func lastAnswered() async -> SequenceID? {
-        engine?.endCallsSoon()
+        engine?.limitRemainingCalls()
         guard let answered = try? await log.answered()?.sequence else { return nil }
         return SequenceID(answered)
     }
@@ -140,7 +140,7 @@ struct SharedWork: Sendable {
     }
 
     private func note(_ note: FleetNote) {
-        tally?.note(note)
+        counters?.note(note)
         switch note {
         case .gained(.feed, _): logger.info("reading the feed for the fleet")
         case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")
@@ -149,8 +149,8 @@ struct SharedWork: Sendable {
                 "feed paused: too many changes wait in the log", metadata: ["changes": "\(count)"])
         case .unavailable where Task.isCancelled: break
         case .unavailable(let reason, _):
-            let isDue = troubleLoggedAt.withLock { loggedAt in
-                if let last = loggedAt, last.duration(to: .now) < Self.troubleInterval { return false }
+            let isDue = errorLoggedAt.withLock { loggedAt in
+                if let last = loggedAt, last.duration(to: .now) < Self.errorInterval { return false }
                 loggedAt = .now
                 return true
             }

@@ -9,7 +9,7 @@ extension Standby {
     ///
     /// - Returns: True if the member was drained and the process continues; false if the process ends.
     /// - Throws: What `turn` throws.
-    func whileNotDrained(_ turn: @escaping @Sendable () async throws -> Void) async throws -> Bool {
+    func runUntilDrained(_ work: @escaping @Sendable () async throws -> Void) async throws -> Bool {
         var quiet = logger
         quiet.logLevel = max(quiet.logLevel, .warning)
         // A separate group: it can be stopped without the process, and stops when the process does.
@@ -17,13 +17,13 @@ extension Standby {
             configuration: ServiceGroupConfiguration(
                 services: [
                     .init(
-                        service: Turn(body: turn), successTerminationBehavior: .gracefullyShutdownGroup,
+                        service: ActiveWork(body: work), successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .cancelGroup)
                 ], gracefulShutdownSignals: [], logger: quiet))
         let isDrained = Locked(false)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
-                try await self.untilDrained()
+                try await self.waitUntilDrained()
                 isDrained.withLock { $0 = true }
                 self.logger.notice("drained: finishing the current work")
                 await group.triggerGracefulShutdown()
@@ -37,7 +37,7 @@ extension Standby {
     /// Three times per lease, renews this member's entry in the engine and asks whether it is drained.
     ///
     /// - Throws: `CancellationError`.
-    private func untilDrained() async throws {
+    private func waitUntilDrained() async throws {
         var isFirst = true
         while true {
             do {
@@ -58,13 +58,13 @@ extension Standby {
     private func isDrained(renewsEntry: Bool) async throws -> Bool {
         try await queue.perform { [engine, ruleSetHash, role] connection in
             if renewsEntry { try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection) }
-            try engine.tally.store(connection)
+            try engine.counters.store(connection)
             return try EngineMember.isDrained(engine, connection)
         }
     }
 }
 
-private struct Turn: Service {
+private struct ActiveWork: Service {
     let body: @Sendable () async throws -> Void
 
     func run() async throws { try await body() }

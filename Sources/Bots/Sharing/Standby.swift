@@ -28,8 +28,8 @@ final class Standby: Sendable {
         var isEstablished = false
         /// When the tables were first missing.
         var lostAt: ContinuousClock.Instant?
-        var turnEndedAt: ContinuousClock.Instant?
-        var told: (reason: String, at: ContinuousClock.Instant)?
+        var lastActiveAt: ContinuousClock.Instant?
+        var lastLogged: (reason: String, at: ContinuousClock.Instant)?
     }
 
     init(
@@ -55,49 +55,49 @@ final class Standby: Sendable {
     /// process, and for `lossDelay` if the tables are gone.
     ///
     /// - Throws: ``StateError`` if a retry can't help; `CancellationError`.
-    func untilFree() async throws {
+    func waitUntilAvailable() async throws {
         try await withTaskCancellationHandler {
             try await waitUntilFree()
         } onCancel: {
-            engine.endCallsSoon()
+            engine.limitRemainingCalls()
         }
     }
 
     private func waitUntilFree() async throws {
-        var news = StandbyNews(engine, lossDelay: lossDelay, observer: observer, logger: logger)
-        news.warnOfUnverifiedEngine()
+        var log = StandbyLog(engine, lossDelay: lossDelay, observer: observer, logger: logger)
+        log.warnOfUnverifiedEngine()
         while true {
             do {
-                guard try await mustWait(&news) else { return await report.noteStandby(false) }
-                await report.noteStandby(true, isDrained: news.isDrained)
+                guard try await mustWait(&log) else { return await report.noteStandby(false) }
+                await report.noteStandby(true, isDrained: log.isDrained)
                 try await Task.sleep(for: interval)
             } catch let error as StateError {
                 guard await canRetry(after: error) else { throw error }
-                await report.noteStandby(true, isDrained: news.isDrained)
-                news.tell(error)
+                await report.noteStandby(true, isDrained: log.isDrained)
+                log.log(error)
                 try await Task.sleep(for: .seconds(1))
             }
         }
     }
 
     /// Asks the engine once.
-    private func mustWait(_ news: inout StandbyNews) async throws -> Bool {
-        let standing = try await standing()
-        news.note(isDrained: standing == .drained)
-        switch standing {
+    private func mustWait(_ log: inout StandbyLog) async throws -> Bool {
+        let fleetState = try await fleetState()
+        log.note(isDrained: fleetState == .drained)
+        switch fleetState {
         case .free:
-            news.tellOfTakeover()
+            log.logTakeover()
             return false
         case .missing:
             guard await mustWaitForTables else { return false }
         case .drained, .runs: state.withLock { $0.isEstablished = true }
         }
-        news.tell(standing)
+        log.log(fleetState)
         return true
     }
 
     /// What, if anything, keeps this member from being active.
-    enum Standing: Equatable {
+    enum FleetState: Equatable {
         /// Nothing does.
         case free
         /// The tables are missing.
@@ -146,12 +146,12 @@ final class Standby: Sendable {
     var role: String { sharing?.role.rawValue ?? "run" }
 
     /// Renews this member's entry in the engine, and asks which process is active.
-    private func standing() async throws -> Standing {
+    private func fleetState() async throws -> FleetState {
         do {
             return try await queue.perform { [engine, ruleSetHash, role, shares = sharing != nil] connection in
-                guard try EngineSchema.isThere(engine.schema, connection) else { return .missing }
+                guard try EngineSchema.exists(engine.schema, connection) else { return .missing }
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection)
-                try engine.tally.store(connection)
+                try engine.counters.store(connection)
                 if try EngineMember.isDrained(engine, connection) { return .drained }
                 return try PostgresWorkLog.holder(besides: engine.owner, shares: shares, connection)
                     .map { .runs($0) } ?? .free
@@ -168,14 +168,15 @@ final class Standby: Sendable {
     /// the cause may persist.
     func note(_ error: StateError) async throws {
         if case .locked = error { return }
-        if sharing == nil, case .fenced = error { engine.tally.add(.leaseLosses) }
+        if sharing == nil, case .fenced = error { engine.counters.add(.leaseLosses) }
         let (mustTell, mustWait) = state.withLock { state in
             let now = ContinuousClock.now
             let reason = "\(error)"
-            let isKnown = state.told.map { $0.reason == reason && $0.at.duration(to: now) < Self.repetition } ?? false
-            let isSoon = state.turnEndedAt.map { $0.duration(to: now) < Self.shortTurn } ?? false
-            if !isKnown { state.told = (reason, now) }
-            (state.turnEndedAt, state.lostAt) = (now, nil)
+            let isKnown =
+                state.lastLogged.map { $0.reason == reason && $0.at.duration(to: now) < Self.repetition } ?? false
+            let isSoon = state.lastActiveAt.map { $0.duration(to: now) < Self.shortActivity } ?? false
+            if !isKnown { state.lastLogged = (reason, now) }
+            (state.lastActiveAt, state.lostAt) = (now, nil)
             return (!isKnown, isSoon)
         }
         if mustTell { logger.warning("stopped acting for the fleet", metadata: [LogKey.reason: "\(error)"]) }
@@ -183,7 +184,7 @@ final class Standby: Sendable {
         if mustWait { try await Task.sleep(for: .seconds(1)) }
     }
 
-    private static let shortTurn: Duration = .seconds(5)
+    private static let shortActivity: Duration = .seconds(5)
     /// How often a persistent error is logged.
     private static let repetition: Duration = .seconds(60)
 

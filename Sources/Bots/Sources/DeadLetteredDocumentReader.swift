@@ -57,7 +57,7 @@ struct DeadLetteredDocumentReader {
     ) async throws -> RetriedDocument.Content {
         switch lookup {
         case .found(let revision, let text): .document(revision, text)
-        case .deleted, .missing: try await remains(of: id)
+        case .deleted, .missing: try await missingContent(of: id)
         case .refused(let reason): .unreadable(reason: reason)
         }
     }
@@ -65,21 +65,21 @@ struct DeadLetteredDocumentReader {
     /// Lists don't show the members of a tombstone, and Sync Gateway responds to requests for deleted documents as if
     /// they had never existed. So if any rule decides deletions, the leaves are requested. If a document keeps failing
     /// while the gateway answers, it is unreadable.
-    private func remains(of id: DocumentID) async throws -> RetriedDocument.Content {
+    private func missingContent(of id: DocumentID) async throws -> RetriedDocument.Content {
         guard decidesDeletions else { return .gone }
-        let answer = try await contact.askOrGiveUp(
+        let answer = try await contact.askWithLimit(
             gateway, history: history, "documents can't be read; trying again", [LogKey.id: "\(id)"],
-            unless: DocumentRemains.isFinal
+            unless: MissingDocument.isFinal
         ) { try await gateway.openRevisions(of: id) }
         switch answer {
-        case .success(let leaves): return DocumentRemains.content(of: leaves)
-        case .failure(let error): return DocumentRemains.content(after: error)
+        case .success(let leaves): return MissingDocument.content(of: leaves)
+        case .failure(let error): return MissingDocument.content(after: error)
         }
     }
 }
 
 /// What remains of a document that the gateway does not return: a tombstone, or nothing.
-enum DocumentRemains {
+enum MissingDocument {
     /// What remains, according to the document's leaves.
     static func content(of leaves: [OpenRevision]) -> RetriedDocument.Content {
         leaves.winningTombstone.map { .tombstone($0.revision, $0.text) } ?? .gone

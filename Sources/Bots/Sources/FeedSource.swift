@@ -12,7 +12,7 @@ struct FeedSource: WorkSource {
     let gateway: Gateway
     let start: SequenceID
     let end: FeedReader.End
-    let following: FeedReader.Following
+    let following: FeedReader.FeedMode
     /// Only these Sync Gateway channels. Nil: all channels that this user may read.
     let channels: [String]?
     /// Whether this process has read from the database before.
@@ -36,7 +36,7 @@ struct FeedSource: WorkSource {
         reader.listener.confirmDatabase = confirmDatabase
         reader.listener.noteCaughtUp = { await delivery.noteCaughtUp($0) }
         reader.listener.noteAnswer = noteAnswer
-        reader.listener.delayNextRequest = { try await progress.untilSettled(atMost: Self.longestRest) }
+        reader.listener.delayNextRequest = { try await progress.waitUntilSettled(atMost: Self.longestRest) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)

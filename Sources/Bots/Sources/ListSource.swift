@@ -40,7 +40,7 @@ struct ListSource: WorkSource {
         let (progress, retries, logger) = (delivery.progress, delivery.settings.retries, delivery.logger)
         var list = DocumentListReader(
             DocumentPages(of: gateway),
-            Retrier(RetryPolicy.ofKnownGateway(retries), logger: logger) { await progress.noteRetry() })
+            Retrier(RetryPolicy.forKnownGateway(retries), logger: logger) { await progress.noteRetry() })
         while let batch = try await list.next() { try await take(batch) }
         guard list.isForbidden else { return }
         logger.notice(DocumentListReader.readsFeedInstead)

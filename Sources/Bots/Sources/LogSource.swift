@@ -22,7 +22,7 @@ struct LogSource: WorkSource {
     /// Called when a request for the feed has ended.
     let noteAnswer: @Sendable () -> Void
 
-    let endsItself = true
+    let handlesShutdown = true
 
     /// Works until a graceful shutdown begins, then finishes the work under way.
     ///
@@ -47,7 +47,7 @@ struct LogSource: WorkSource {
                         member.stop()
                     }
                 }
-                group.addTask { try await backgroundTasks.untilFailed() }
+                group.addTask { try await backgroundTasks.waitUntilFailed() }
                 group.addTask { try await end.wait() }
                 defer { group.cancelAll() }
                 try await group.next()

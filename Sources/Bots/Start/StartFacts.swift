@@ -59,7 +59,7 @@ struct StartFacts {
         guard copy.ruleSetHash == ruleSetHash, copy.channels == channels else {
             return RunStart(.start, [.otherCopy])
         }
-        return RunStart(sequence, [.atCopy(savedAt: copy.savedAt)])
+        return RunStart(sequence, [.atCheckpointCopy(savedAt: copy.savedAt)])
     }
 }
 
@@ -79,7 +79,7 @@ struct RunStart: Equatable {
         /// The copy in the database belongs to other rules or channels.
         case otherCopy
         /// The run starts at the copy in the database.
-        case atCopy(savedAt: String)
+        case atCheckpointCopy(savedAt: String)
         /// The database has not reached the sequence.
         case notReached(newest: SequenceID)
     }
@@ -129,7 +129,7 @@ extension RunStart {
                 metadata: [LogKey.rules: "\(names.joined(separator: ", "))"])
         case .otherCopy:
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
-        case .atCopy(let savedAt):
+        case .atCheckpointCopy(let savedAt):
             logger.notice(
                 "there is no checkpoint here: continuing at the copy in the database",
                 metadata: [LogKey.checkpoint: "\(sequence)", LogKey.savedAt: "\(savedAt)"])

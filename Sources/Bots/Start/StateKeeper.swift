@@ -57,7 +57,7 @@ struct StateKeeper: Sendable {
     private let logger: Logger
     private let channels: [String]?
     private let checkInterval: Duration
-    private let lostMark: DatabaseWatch.LostMark
+    private let lostMark: DatabaseResetDetector.LostMark
     /// Called before a state is created; throws if the run is refused.
     private let beforeCreation: @Sendable () async throws -> Void
 
@@ -70,12 +70,12 @@ struct StateKeeper: Sendable {
     ///   - beforeCreation: Called before a state is created. An error refuses the run, which then leaves nothing behind.
     init(
         place: StatePlace, gateway: Gateway, name: String, retries: RetryPolicy.Settings, report: RunReport,
-        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseWatch.longestInterval,
-        lostMark: DatabaseWatch.LostMark = .writeAgain,
+        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseResetDetector.longestInterval,
+        lostMark: DatabaseResetDetector.LostMark = .writeAgain,
         beforeCreation: @escaping @Sendable () async throws(GatewayError) -> Void = {}
     ) {
         self.place = place
-        marks = MarkDocument(gateway: gateway, name: name, trust: MarkTrust(logger: logger))
+        marks = MarkDocument(gateway: gateway, name: name, trust: MarkReliability(logger: logger))
         contact = GatewayContact(settings: retries, logger: logger) { await report.noteContactRetry() }
         self.logger = logger
         self.channels = channels
@@ -85,11 +85,11 @@ struct StateKeeper: Sendable {
     }
 
     /// An open state, and the result of comparing it with the mark in its database.
-    struct Watched {
+    struct CheckedState {
         let state: StateCatalogue.Opened
-        let watch: DatabaseWatch
+        let detector: DatabaseResetDetector
         /// Only a dry run, which can't clear the state, continues with `.reset`.
-        let finding: DatabaseWatch.Finding
+        let finding: DatabaseResetDetector.Finding
     }
 
     // MARK: - Opening
@@ -103,34 +103,34 @@ struct StateKeeper: Sendable {
     func open(
         _ held: StateCatalogue.Opened? = nil,
         onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
-    ) async throws -> Watched {
+    ) async throws -> CheckedState {
         guard let engine = place.catalogue.engine, !place.isReadOnly else { return try await openNow(held, onReset) }
-        var watched: Watched?
-        try await engine.whileAloneWithMark(waits: true) { watched = try await openNow(held, onReset) }
-        guard let watched else { throw CancellationError() }
-        return watched
+        var checked: CheckedState?
+        try await engine.withExclusiveMark(waits: true) { checked = try await openNow(held, onReset) }
+        guard let checked else { throw CancellationError() }
+        return checked
     }
 
     private func openNow(
         _ held: StateCatalogue.Opened?,
         _ onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
-    ) async throws -> Watched {
+    ) async throws -> CheckedState {
         var state: StateCatalogue.Opened
-        var seen: FoundMark?
+        var seen: StoredMark?
         if let held { state = held } else { (state, seen) = try await openStateOfMark() }
         do {
             while true {
-                let watch = DatabaseWatch(
+                let detector = DatabaseResetDetector(
                     marks: marks, ledger: state.ledger, engine: place.catalogue.engine, channels: channels,
                     isReadOnly: place.isReadOnly,
                     logger: logger, checkInterval: checkInterval, lostMark: lostMark)
-                let finding = try await contact.ask { [seen] in try await watch.look(after: seen) }
+                let finding = try await contact.ask { [seen] in try await detector.detect(after: seen) }
                 guard case .reset(let reset) = finding else {
-                    try await confirm(state, watch)
-                    return Watched(state: state, watch: watch, finding: finding)
+                    try await confirm(state, detector)
+                    return CheckedState(state: state, detector: detector, finding: finding)
                 }
                 let next = try await onReset(reset, state)
-                if place.isReadOnly { return Watched(state: state, watch: watch, finding: finding) }
+                if place.isReadOnly { return CheckedState(state: state, detector: detector, finding: finding) }
                 // Look for the mark again: the reset database gets a new one.
                 seen = nil
                 if let next { state = next } else { (state, seen) = try await openStateOfMark() }
@@ -148,57 +148,57 @@ struct StateKeeper: Sendable {
     ///
     /// - Returns: Also the mark, if its generation is known.
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
-    func openStateOfMark() async throws -> (state: StateCatalogue.Opened, mark: FoundMark?) {
-        var (sighting, mark) = try await contact.ask(findMark)
-        if place.purpose == .run, try !place.catalogue.hasState(sighting, at: place.address) {
+    func openStateOfMark() async throws -> (state: StateCatalogue.Opened, mark: StoredMark?) {
+        var (observation, mark) = try await contact.ask(findMark)
+        if place.purpose == .run, try !place.catalogue.hasState(observation, at: place.address) {
             try await beforeCreation()
         }
-        if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
-            (sighting, mark) = try await contact.ask(leaveMark)
+        if place.purpose == .run, observation == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
+            (observation, mark) = try await contact.ask(leaveMark)
         }
-        let opened = try await open(sighting)
+        let opened = try await open(observation)
         log(opened)
         return (opened, mark)
     }
 
-    private func open(_ sighting: DatabaseSighting) async throws(StateError) -> StateCatalogue.Opened {
+    private func open(_ observation: DatabaseObservation) async throws(StateError) -> StateCatalogue.Opened {
         let open = { @Sendable [place] () throws(StateError) in
             try place.catalogue.open(
-                address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
+                address: place.address, observation, ruleSetHash: place.ruleSetHash, for: place.purpose)
         }
         return place.catalogue.engine == nil ? try open() : try await BlockingCall.run(open)
     }
 
     /// Warns in a dry run if only other bots have states in the folder: the name may be wrong.
     func warnAboutName() {
-        guard place.purpose == .preview, let absence = place.catalogue.absenceAmongOthers else { return }
+        guard place.purpose == .preview, let absence = place.catalogue.missingStateHint else { return }
         logger.warning("\(absence)")
     }
 
-    private func findMark() async throws -> (DatabaseSighting, FoundMark?) {
-        try await sighting { () async throws(GatewayError) in
+    private func findMark() async throws -> (DatabaseObservation, StoredMark?) {
+        try await observation { () async throws(GatewayError) in
             let found = try await marks.find()
             return (found?.mark, found?.generation)
         }
     }
 
-    private func leaveMark() async throws -> (DatabaseSighting, FoundMark?) {
-        try await sighting { () async throws(GatewayError) in
-            let left = try await marks.leave()
+    private func leaveMark() async throws -> (DatabaseObservation, StoredMark?) {
+        try await observation { () async throws(GatewayError) in
+            let left = try await marks.create()
             return (left.mark, left.generation)
         }
     }
 
-    private func sighting(
+    private func observation(
         _ mark: () async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?)
-    ) async throws(GatewayError) -> (DatabaseSighting, FoundMark?) {
+    ) async throws(GatewayError) -> (DatabaseObservation, StoredMark?) {
         do throws(GatewayError) {
             let (mark, generation) = try await mark()
             guard let mark else { return (.unmarked, nil) }
-            return (.marked(mark.identity), generation.map { FoundMark(mark: mark, generation: $0) })
+            return (.marked(mark.identity), generation.map { StoredMark(mark: mark, generation: $0) })
         } catch {
             try await marks.requireRefusal(error)
-            return (.unknowable, nil)
+            return (.inaccessible, nil)
         }
     }
 
@@ -221,10 +221,10 @@ struct StateKeeper: Sendable {
 
     /// Records the database's new address. Rewrites the mark first: if this database is a file copy of another one, the
     /// generation of the mark then tells the two apart.
-    private func confirm(_ state: StateCatalogue.Opened, _ watch: DatabaseWatch) async throws {
+    private func confirm(_ state: StateCatalogue.Opened, _ detector: DatabaseResetDetector) async throws {
         guard state.formerAddress != nil, !place.isReadOnly else { return }
         try await contact.ask {
-            do { try await watch.rewriteMark() } catch let error as GatewayError {
+            do { try await detector.rewriteMark() } catch let error as GatewayError {
                 try await marks.requireRefusal(error)
                 logger.debug("the database's mark can't be written", metadata: [LogKey.reason: "\(error)"])
             }

@@ -63,7 +63,7 @@ package protocol CandidateEnqueuer: Sendable {
     /// Waits until all documents that it has enqueued are settled. A log waits only for a moment.
     ///
     /// - Returns: Whether all are settled.
-    func untilSettled() async throws -> Bool
+    func waitUntilSettled() async throws -> Bool
 }
 
 extension BackgroundTask {
@@ -82,10 +82,10 @@ extension BackgroundTask {
         do {
             // At least once: a short feed may have ended before this task began.
             repeat {
-                let look = try await runOnce(.readingFeed, enqueuer)
+                let result = try await runOnce(.readingFeed, enqueuer)
                 let woken = woken
-                let next = [look.next, interval.map { .now + $0 }].compactMap(\.self).min()
-                try await isOver.wait(until: \.self, atMost: look.rest)
+                let next = [result.next, interval.map { .now + $0 }].compactMap(\.self).min()
+                try await isOver.wait(until: \.self, atMost: result.rest)
                 try await isOver.wait(until: \.self) {
                     if let next { try await woken.wait(until: next) } else { try await woken.wait() }
                 }

@@ -12,7 +12,7 @@ struct BackgroundTaskRunner: Sendable {
     /// Reads, with the background tasks, each in its own task. Then finishes the remaining work.
     ///
     /// - Throws: Errors of `read` and of the background tasks.
-    func attend(whileReading read: @escaping @Sendable () async throws -> Void) async throws {
+    func run(whileReading read: @escaping @Sendable () async throws -> Void) async throws {
         guard !makers.isEmpty else { return try await read() }
         let isOver = Monitor(false)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -29,26 +29,27 @@ struct BackgroundTaskRunner: Sendable {
             // The first error ends all of them.
             while try await group.next() != nil {}
         }
-        do { try await workOff() } catch is RunIsStopping {
+        do { try await finishRemaining() } catch is RunIsStopping {
         } catch is CancellationError where !Task.isCancelled {
             // A graceful shutdown: the next run continues the work.
         }
     }
 
     /// In a run with an end, executes the tasks until none has work left; in a stopped run, once.
-    private func workOff() async throws {
+    private func finishRemaining() async throws {
         var backgroundTasks = makers.map { $0() }
         let enqueuers = backgroundTasks.map(enqueuer)
         var isSettled = false
         while !isSettled {
-            guard await flow.queue.untilIdle() else { return }
+            guard await flow.queue.waitUntilIdle() else { return }
             isSettled = true
             // A stopping run gives up documents that must wait, and would give them up again if they were enqueued
             // again.
-            let goesOn = endsOnceSettled && !Task.isShuttingDownGracefully
+            let continues = endsOnceSettled && !Task.isShuttingDownGracefully
             for index in backgroundTasks.indices {
-                let look = try await backgroundTasks[index].runOnce(goesOn ? .settled : .stopping, enqueuers[index])
-                if goesOn, look.hasEnqueued { isSettled = false }
+                let result = try await backgroundTasks[index].runOnce(
+                    continues ? .settled : .stopping, enqueuers[index])
+                if continues, result.hasEnqueued { isSettled = false }
             }
         }
     }

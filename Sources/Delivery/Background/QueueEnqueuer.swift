@@ -5,7 +5,7 @@ internal import Locking
 final class QueueEnqueuer: CandidateEnqueuer {
     private struct State {
         /// What was enqueued and is not settled, and how often.
-        var underWay: [DocumentID: Int] = [:]
+        var inProgress: [DocumentID: Int] = [:]
         /// Those of them that were postponed: they do not occupy a place.
         var waiting: Set<DocumentID> = []
     }
@@ -31,16 +31,16 @@ final class QueueEnqueuer: CandidateEnqueuer {
 
     private var freeDocuments: Int {
         guard let documentsAtOnce else { return .max }
-        return state.quietly { documentsAtOnce - ($0.underWay.count - $0.waiting.count) }
+        return state.quietly { documentsAtOnce - ($0.inProgress.count - $0.waiting.count) }
     }
 
     func enqueue(_ candidates: [Candidate]) async throws -> Int {
         var enqueued = candidates
         if documentsAtOnce != nil {
-            let underWay = state.quietly(\.underWay)
-            enqueued = Array(candidates.filter { underWay[$0.id] == nil }.prefix(max(freeDocuments, 0)))
+            let inProgress = state.quietly(\.inProgress)
+            enqueued = Array(candidates.filter { inProgress[$0.id] == nil }.prefix(max(freeDocuments, 0)))
         }
-        state.quietly { state in for candidate in enqueued { state.underWay[candidate.id, default: 0] += 1 } }
+        state.quietly { state in for candidate in enqueued { state.inProgress[candidate.id, default: 0] += 1 } }
         await flow.submit(
             enqueued.map { candidate in
                 candidate.observed { [weak self, id = candidate.id] in self?.note($0, id) }
@@ -49,21 +49,21 @@ final class QueueEnqueuer: CandidateEnqueuer {
         return enqueued.count
     }
 
-    func untilSettled() async throws -> Bool {
-        await state.wait(until: \.underWay.isEmpty)
+    func waitUntilSettled() async throws -> Bool {
+        await state.wait(until: \.inProgress.isEmpty)
         try Task.checkCancellation()
         return true
     }
 
-    private func note(_ over: Receipts.Over, _ id: DocumentID) {
+    private func note(_ over: Acknowledgements.Outcome, _ id: DocumentID) {
         state.with { state in
             if case .waits = over {
                 state.waiting.insert(id)
                 return
             }
             state.waiting.remove(id)
-            guard let count = state.underWay[id] else { return }
-            state.underWay[id] = count > 1 ? count - 1 : nil
+            guard let count = state.inProgress[id] else { return }
+            state.inProgress[id] = count > 1 ? count - 1 : nil
         }
         if documentsAtOnce != nil { woken.raise() }
     }

@@ -1,7 +1,7 @@
 /// The source of a run's work.
 package protocol WorkSource: Sendable {
     /// Whether it notices a graceful shutdown itself. Otherwise it is cancelled then.
-    var endsItself: Bool { get }
+    var handlesShutdown: Bool { get }
 
     /// Enqueues all work, until there is no more or until a graceful shutdown.
     ///
@@ -10,5 +10,5 @@ package protocol WorkSource: Sendable {
 }
 
 extension WorkSource {
-    package var endsItself: Bool { false }
+    package var handlesShutdown: Bool { false }
 }

@@ -15,11 +15,11 @@ package final class Counts: Sendable {
         /// What the ledger knows about the rules, by their indexes in the rule set.
         var known: [Int: Ledger.CountedRule]
         /// When the rules were last looked up.
-        var lookedAt = ContinuousClock.now
+        var refreshedAt = ContinuousClock.now
         /// Documents that a run with an end wrote and decided without the feed.
         var decidedWrites: [DocumentID: RevisionID] = [:]
         /// When it was last known that no member has rules that count.
-        var nobodyCountedAt: ContinuousClock.Instant?
+        var lastWithoutCounting: ContinuousClock.Instant?
     }
 
     /// Whether another process keeps the counts. Then it must count again the documents that this process decides.
@@ -87,26 +87,26 @@ package final class Counts: Sendable {
     }
 
     /// What to record about finished candidates. Nil: no rule counts.
-    func changes(of endings: Endings) async throws(StateError) -> CountChanges? {
+    func changes(of outcomes: CandidateOutcomes) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
         var changes = makeChanges()
         if asksForRecounts {
-            changes.undecided = endings.candidates.map(\.id)
+            changes.undecided = outcomes.candidates.map(\.id)
             return changes
         }
-        changes.documents = (endings.decided + endings.passedOver).compactMap { ended in
+        changes.documents = (outcomes.decided + outcomes.skipped).compactMap { ended in
             ended.result.contributed.map { CountChanges.Document(ended.candidate.id, $0) }
         }
-        changes.recounted = endings.candidates.compactMap { candidate in
+        changes.recounted = outcomes.candidates.compactMap { candidate in
             candidate.reason.recount.map { (candidate.id, $0) }
         }
-        changes.undecided = endings.deadLettered.lazy.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
+        changes.undecided = outcomes.deadLettered.lazy.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
         return changes
     }
 
     /// What to record about candidates that stay in a log while they wait: their contributions to totals need not wait.
     /// Nil: nothing.
-    func changes(ofWaiting waiting: [Round.WaitingCourse]) async throws(StateError) -> CountChanges? {
+    func changes(ofWaiting waiting: [Round.WaitingCandidate]) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
         var changes = makeChanges()
         changes.documents = waiting.compactMap { waiting in
@@ -123,27 +123,27 @@ package final class Counts: Sendable {
     private func isCounting() async throws(StateError) -> Bool {
         guard ledger.isShared, !asksForRecounts else { return true }
         if aggregates.isEmpty, try await noMemberCounts() { return false }
-        if state.withLock(\.lookedAt).duration(to: .now) > Self.othersInterval { try await lookAgain() }
+        if state.withLock(\.refreshedAt).duration(to: .now) > Self.othersInterval { try await refreshRules() }
         return true
     }
 
     /// Records which rules this process has, for other members, and reads the rules' numbers.
-    private func lookAgain() async throws(StateError) {
+    private func refreshRules() async throws(StateError) {
         let now = ContinuousClock.now
         let known = try await ledger.openCounts(aggregates, countsAlone: false)
         state.withLock { state in
-            (state.known, state.lookedAt) = (known, now)
+            (state.known, state.refreshedAt) = (known, now)
             state.isComplete = known.values.allSatisfy(\.isComplete)
         }
     }
 
     /// Keeps this process's rules on record for the other members, until it is cancelled.
-    package func keepKnown() async throws {
+    package func keepRecorded() async throws {
         while true {
             try await Task.sleep(for: Self.othersInterval * 5)
             guard !aggregates.isEmpty else { continue }
             // Other tasks notice whether the engine answers.
-            try? await lookAgain()
+            try? await refreshRules()
         }
     }
 
@@ -152,9 +152,9 @@ package final class Counts: Sendable {
 
     private func noMemberCounts() async throws(StateError) -> Bool {
         let now = ContinuousClock.now
-        if let at = state.withLock(\.nobodyCountedAt), at.duration(to: now) < Self.othersInterval { return true }
+        if let at = state.withLock(\.lastWithoutCounting), at.duration(to: now) < Self.othersInterval { return true }
         guard try await ledger.countedRules().isEmpty else { return false }
-        state.withLock { $0.nobodyCountedAt = now }
+        state.withLock { $0.lastWithoutCounting = now }
         return true
     }
 
@@ -255,9 +255,9 @@ package final class Counts: Sendable {
     /// that no process has any longer.
     ///
     /// - Returns: Their numbers.
-    package func look() async throws(StateError) -> [Int] {
+    package func uncountedRules() async throws(StateError) -> [Int] {
         guard ledger.isShared else { return incomplete }
-        try await lookAgain()
+        try await refreshRules()
         try await ledger.dropUnusedCounts(otherThan: state.withLock { $0.known.values.map(\.number) })
         return incomplete
     }

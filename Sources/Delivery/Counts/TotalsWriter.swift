@@ -25,7 +25,7 @@ package struct TotalsWriter {
     var targets: TargetWriter
 
     /// The result of one pass over all changed totals.
-    package struct Look {
+    package struct PassResult {
         /// When the next postponed total may be written; nil if none is postponed.
         package var due: ContinuousClock.Instant?
         /// Whether documents were queued to be decided.
@@ -35,20 +35,20 @@ package struct TotalsWriter {
     /// Writes all totals that have changed, each once.
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`.
-    package mutating func writeAll() async throws -> Look {
-        var look = Look()
+    package mutating func writeAll() async throws -> PassResult {
+        var passResult = PassResult()
         var last = ""
         while true {
             let totals = try await ledger.totalsToWrite(after: last, limit: settings.limits.documents)
-            guard let end = totals.last else { return look }
+            guard let end = totals.last else { return passResult }
             last = end.id.text
             // Other processes may count for rules that this process does not have.
             let own = totals.compactMap { $0.only { counts.name(of: $0) != nil } }
-            if !own.isEmpty { try await write(own, &look) }
+            if !own.isEmpty { try await write(own, &passResult) }
         }
     }
 
-    private mutating func write(_ totals: [Ledger.TotalToWrite], _ look: inout Look) async throws {
+    private mutating func write(_ totals: [Ledger.TotalToWrite], _ passResult: inout PassResult) async throws {
         let orders = try totals.enumerated().map { index, total in
             PutOrder(plan: index, effect: try effect(total), rule: nil, home: home, chain: total.chain)
         }
@@ -64,9 +64,9 @@ package struct TotalsWriter {
         await queue.release(held)
         if !result.documents.isEmpty { CrashPoint.totalsWritten.pass() }
         try await settle(totals, result)
-        for due in result.postponed.values { look.due = min(due, look.due ?? due) }
+        for due in result.postponed.values { passResult.due = min(due, passResult.due ?? due) }
         log(result.documents)
-        if try await decide(result.documents) { look.hasQueued = true }
+        if try await decide(result.documents) { passResult.hasQueued = true }
     }
 
     // MARK: - What is written
@@ -83,10 +83,10 @@ package struct TotalsWriter {
                 }
             }
         }
-        let isMade = total.parts.contains { $0.contributors > 0 }
+        let isCreated = total.parts.contains { $0.contributors > 0 }
         return PutEffect.totals(
             id: total.id.text, try Self.object([], totals),
-            creation: isMade ? try Self.object(try Self.others(total), totals) : nil)
+            creation: isCreated ? try Self.object(try Self.others(total), totals) : nil)
     }
 
     /// The members of a new document besides the totals.

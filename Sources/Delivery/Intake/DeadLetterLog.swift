@@ -57,7 +57,7 @@ final class DeadLetterLog: Sendable {
     }
 
     /// Logs the number of further dead letters, at most once a minute, until it is cancelled.
-    func keepReporting() async {
+    func reportPeriodically() async {
         while (try? await hasMore.wait()) != nil {
             repeat {
                 guard (try? await Task.sleep(for: Self.interval)) != nil else { return }
@@ -71,7 +71,7 @@ final class DeadLetterLog: Sendable {
 
     private func report(_ deadLetter: DeadLetter) {
         let message: Logger.Message =
-            switch (deadLetter.isOfRuleAlone, isDryRun) {
+            switch (deadLetter.concernsOnlyRule, isDryRun) {
             case (true, false): "skipped a rule; kept a dead letter for it"
             case (true, true): "would skip a rule and keep a dead letter for it"
             case (false, false): "dead-lettered a document"

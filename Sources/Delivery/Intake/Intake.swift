@@ -108,7 +108,7 @@ extension CandidateFlow {
     }
 }
 
-/// Finds the documents, in a batch of the feed or of a full pass, on which some rule may fire. All others are examined
+/// Finds the documents, in a batch of the feed or of a full pass, on which some rule may fire. All others are inspected
 /// only once.
 package struct ChangeFilter {
     /// A document that needs work. From a feed: with the sequence of the row before it, if that row needs no work.
@@ -126,7 +126,7 @@ package struct ChangeFilter {
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
             Candidate(
                 id, Content(revision, document, isDeleted: isDeleted || isLost, isLost: isLost),
-                reason: Reason(sequence: sequence, leaves: leaves), receipts: Receipts(ticket))
+                reason: Reason(sequence: sequence, leaves: leaves), acknowledgements: Acknowledgements(ticket))
         }
     }
 

@@ -49,13 +49,13 @@ actor MemoryBudget {
         self.documents -= documents
         share.add(-bytes)
         wakeReadings()
-        if hasRoom { wake() } else { wakeWhenOthersMakeRoom() }
+        if hasRoom { wake() } else { wakeWhenOthersFreeMemory() }
     }
 
     /// Other bots of the process can free bytes. Only this bot can free places for documents.
-    private func wakeWhenOthersMakeRoom() {
+    private func wakeWhenOthersFreeMemory() {
         guard !waiting.isEmpty || !waitingToRead.isEmpty, !share.hasRoom else { return }
-        share.whenRoomReturns { [weak self] in Task { await self?.wake() } }
+        share.whenMemoryIsFreed { [weak self] in Task { await self?.wake() } }
     }
 
     private var hasRoom: Bool { documents < documentLimit && share.hasRoom }
@@ -69,7 +69,7 @@ actor MemoryBudget {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     waiting.append(continuation)
-                    wakeWhenOthersMakeRoom()
+                    wakeWhenOthersFreeMemory()
                 }
             } onCancel: {
                 Task { await wake() }
@@ -150,7 +150,7 @@ actor MemoryBudget {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     waitingToRead.append(continuation)
-                    wakeWhenOthersMakeRoom()
+                    wakeWhenOthersFreeMemory()
                 }
             } onCancel: {
                 Task { await wakeReadings() }
@@ -172,11 +172,11 @@ actor MemoryBudget {
 
     private func mayRead(_ portion: Portion, isFirst: Bool) -> Bool {
         if portion.isAlone, readsAlone { return false }
-        return isFirst || share.hasRoom(for: portion.bytes) || isRoomOfTargets(portion)
+        return isFirst || share.hasRoom(for: portion.bytes) || isReservedForTargets(portion)
     }
 
     /// While a backlog fills the budget, all writers still read small targets concurrently: two portions need no room.
-    private func isRoomOfTargets(_ portion: Portion) -> Bool {
+    private func isReservedForTargets(_ portion: Portion) -> Bool {
         portion.purpose == .targets && targetBytes + portion.bytes <= 2 * Content.copies * portionLimit
     }
 

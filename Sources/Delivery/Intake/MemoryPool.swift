@@ -40,7 +40,7 @@ package final class MemoryPool: Sendable {
         func hasRoom(for bytes: Int) -> Bool { pool.hasRoom(self, for: bytes) }
 
         /// Calls `wake` once when there may be room again.
-        func whenRoomReturns(_ wake: @escaping @Sendable () -> Void) {
+        func whenMemoryIsFreed(_ wake: @escaping @Sendable () -> Void) {
             state.withLock { $0.wake = wake }
             // There may be room again by now.
             if hasRoom { wakeUp() }
@@ -68,7 +68,7 @@ package final class MemoryPool: Sendable {
     }
 
     /// The most bytes that all bots held at the same time so far.
-    package var mostUsed: Int { use.withLock(\.most) }
+    package var peakUse: Int { use.withLock(\.most) }
 
     private func note(_ bytes: Int) {
         use.withLock { use in

@@ -19,13 +19,13 @@ package final class LastSeenDocuments: Sendable {
     /// Nil if no rule compares. If no other process has rules with this state, deletes what the ledger has about other
     /// rules.
     ///
-    /// - Parameter isOfRun: Whether this belongs to the run that owns the ledger, with all its rules.
+    /// - Parameter belongsToRun: Whether this belongs to the run that owns the ledger, with all its rules.
     /// - Returns: Also the names of rules that start anew, because they were edited.
     package static func open(
-        _ ruleSet: RuleSet, in ledger: Ledger, isOfRun: Bool = true
+        _ ruleSet: RuleSet, in ledger: Ledger, belongsToRun: Bool = true
     ) async throws(StateError) -> (documents: LastSeenDocuments?, edited: [String]) {
         let rules = ruleSet.comparing
-        let found = try await ledger.openLastSeen(rules, isAlone: isOfRun && !ledger.isShared)
+        let found = try await ledger.openLastSeen(rules, isAlone: belongsToRun && !ledger.isShared)
         guard !rules.isEmpty else { return (nil, []) }
         return (try LastSeenDocuments(rules, found.numbers, ledger), found.edited)
     }
@@ -74,7 +74,7 @@ package final class LastSeenDocuments: Sendable {
     }
 
     /// The changes that result from decisions. Record them at once: later changes already find these documents.
-    func changes(_ decided: [Endings.Ended], onlyAdds: Bool) -> SeenChanges {
+    func changes(_ decided: [CandidateOutcomes.Ended], onlyAdds: Bool) -> SeenChanges {
         let documents = decided.compactMap { ended -> SeenDocument? in
             let seen = ended.result.seen.compactMap { seen in numbers[seen.rule].map { ($0, seen.lastSeen) } }
             return seen.isEmpty ? nil : SeenDocument(id: ended.candidate.id, seen: seen)

@@ -20,20 +20,20 @@ struct BatchingPolicy: Sendable {
     var gathers = false
     /// Writers that have taken candidates and not settled them.
     private var busyWriters: Set<Int> = []
-    private var lastTake: Instant?
+    private var lastTaken: Instant?
 
     /// - Parameter bytes: The total size of the available candidates.
     func mayTake(documents: Int, bytes: Int, now: Instant) -> Bool {
-        guard busyWriters.count >= (gathers ? 1 : Self.requestsAtOnce), let lastTake else { return true }
+        guard busyWriters.count >= (gathers ? 1 : Self.requestsAtOnce), let lastTaken else { return true }
         return documents >= Self.worthwhileDocuments || bytes >= Self.worthwhileBytes
-            || lastTake.duration(to: now) >= Self.longestGathering
+            || lastTaken.duration(to: now) >= Self.longestGathering
     }
 
-    mutating func noteTake(writer: Int, now: Instant) {
+    mutating func noteTaken(writer: Int, now: Instant) {
         busyWriters.insert(writer)
-        lastTake = now
+        lastTaken = now
     }
 
     /// The writer has settled what it took.
-    mutating func noteReturn(writer: Int) { busyWriters.remove(writer) }
+    mutating func noteSettled(writer: Int) { busyWriters.remove(writer) }
 }

@@ -80,7 +80,7 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
 
 /// The buckets of all writers of a run.
 actor BusyDocuments {
-    private var buckets: WriteBuckets<DocumentPlace>?
+    private var buckets: WriteBuckets<DocumentAddress>?
 
     /// - Parameter limit: Nil: no write is ever delayed.
     init(_ limit: EffectLimits?) {
@@ -88,20 +88,21 @@ actor BusyDocuments {
     }
 
     /// When these documents may be written again. Documents that may be written now are left out.
-    func due(_ places: [DocumentPlace], now: ContinuousClock.Instant = .now) -> [DocumentPlace: ContinuousClock.Instant]
+    func due(_ places: [DocumentAddress], now: ContinuousClock.Instant = .now) -> [DocumentAddress: ContinuousClock
+        .Instant]
     {
         guard let buckets else { return [:] }
-        var due: [DocumentPlace: ContinuousClock.Instant] = [:]
+        var due: [DocumentAddress: ContinuousClock.Instant] = [:]
         for place in places { due[place] = buckets.due(place, now: now) }
         return due
     }
 
-    func noteWrites(_ places: [DocumentPlace], now: ContinuousClock.Instant = .now) {
+    func noteWrites(_ places: [DocumentAddress], now: ContinuousClock.Instant = .now) {
         for place in places { buckets?.noteWrite(place, now: now) }
     }
 
     /// Logs each document once while it is busy.
-    func log(_ places: some Collection<DocumentPlace>, to logger: Logger) {
+    func log(_ places: some Collection<DocumentAddress>, to logger: Logger) {
         for place in notYetLogged(places) {
             logger.notice(
                 "a document is written very often; from now on its rules run less often, on its latest content",
@@ -110,7 +111,7 @@ actor BusyDocuments {
     }
 
     /// The documents that have not been logged as busy yet.
-    private func notYetLogged(_ places: some Collection<DocumentPlace>) -> [DocumentPlace] {
+    private func notYetLogged(_ places: some Collection<DocumentAddress>) -> [DocumentAddress] {
         places.filter { buckets?.noteWait($0) ?? false }
     }
 }

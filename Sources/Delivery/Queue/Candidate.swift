@@ -10,15 +10,18 @@ package struct Candidate: Sendable {
     /// Candidates with the same id are merged.
     package let id: DocumentID
     package var reason: Reason
-    private(set) var receipts: Receipts
+    private(set) var acknowledgements: Acknowledgements
     var content: Content
     package var history = History()
 
-    package init(_ id: DocumentID, _ content: Content, reason: Reason = Reason(), receipts: Receipts = Receipts()) {
+    package init(
+        _ id: DocumentID, _ content: Content, reason: Reason = Reason(),
+        acknowledgements: Acknowledgements = Acknowledgements()
+    ) {
         self.id = id
         self.content = content
         self.reason = reason
-        self.receipts = receipts
+        self.acknowledgements = acknowledgements
     }
 
     /// A document that must be read.
@@ -35,19 +38,19 @@ package struct Candidate: Sendable {
 
     /// This candidate, kept by a log while it waits.
     ///
-    /// - Parameter whenOver: Called once.
-    package func ofLog(_ whenOver: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
+    /// - Parameter onEnd: Called once.
+    package func ofLog(_ onEnd: @escaping @Sendable (Acknowledgements.Outcome) -> Void) -> Candidate {
         var candidate = self
-        candidate.receipts = Receipts(ofLog: whenOver)
+        candidate.acknowledgements = Acknowledgements(ofLog: onEnd)
         return candidate
     }
 
     /// This candidate, enqueued by a background task.
     ///
-    /// - Parameter whenSettled: Called each time it is postponed, and when it is over.
-    package func observed(_ whenSettled: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
+    /// - Parameter onSettled: Called each time it is postponed, and when it is over.
+    package func observed(_ onSettled: @escaping @Sendable (Acknowledgements.Outcome) -> Void) -> Candidate {
         var candidate = self
-        candidate.receipts.add(whenSettled)
+        candidate.acknowledgements.add(onSettled)
         return candidate
     }
 
@@ -67,20 +70,20 @@ package struct Candidate: Sendable {
         // A timer or a count brings no new content, and the tombstone is a separate change.
         if content.isDeleted, newer.reason.isTimer || newer.reason.countsOnly {
             var merged = self
-            merged.absorb(newer)
+            merged.merge(newer)
             return merged
         }
         var merged = newer
         if content.isUnread, !newer.content.isDeleted { merged.content.drop() }
-        merged.absorb(self)
+        merged.merge(self)
         return merged
     }
 
     /// Adds another change of the same document. Its content is dropped.
-    mutating func absorb(_ other: Candidate) {
-        reason.absorb(other.reason)
-        receipts.absorb(other.receipts)
-        history.absorb(other.history)
+    mutating func merge(_ other: Candidate) {
+        reason.merge(other.reason)
+        acknowledgements.merge(other.acknowledgements)
+        history.merge(other.history)
     }
 
     // MARK: - Dead letters
@@ -98,7 +101,7 @@ package struct Candidate: Sendable {
     func deadLetter(_ skipped: SkippedRule) -> DeadLetter {
         var deadLetter = deadLetter(rule: skipped.rule, reason: skipped.reason)
         deadLetter.replaced = []
-        deadLetter.isOfRuleAlone = true
+        deadLetter.concernsOnlyRule = true
         return deadLetter
     }
 }

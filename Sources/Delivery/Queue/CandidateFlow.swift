@@ -13,12 +13,12 @@ struct CandidateFlow: Sendable {
     }
 
     /// Merges later changes of a candidate's document into it.
-    func absorbWaiting(into candidate: inout Candidate) async {
-        await giveBack(queue.absorbWaiting(into: &candidate))
+    func mergeWaiting(into candidate: inout Candidate) async {
+        await giveBack(queue.mergeWaiting(into: &candidate))
     }
 
-    private func giveBack(_ freed: CandidateQueue.Freed) async {
-        guard freed != CandidateQueue.Freed() else { return }
+    private func giveBack(_ freed: CandidateQueue.FreedMemory) async {
+        guard freed != CandidateQueue.FreedMemory() else { return }
         await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }
 
@@ -40,8 +40,10 @@ struct CandidateFlow: Sendable {
             if !candidate.content.isDeleted { candidate.content.drop() }
             return (due: due, candidate: candidate)
         }
-        await budget.giveBack(bytes: freed, documents: waiting.count { $0.candidate.receipts.isOfLog })
-        for (due, candidate) in waiting where !candidate.receipts.isOfLog { candidate.receipts.tellWaits(until: due) }
+        await budget.giveBack(bytes: freed, documents: waiting.count { $0.candidate.acknowledgements.isFromLog })
+        for (due, candidate) in waiting where !candidate.acknowledgements.isFromLog {
+            candidate.acknowledgements.notifyPostponed(until: due)
+        }
         await queue.postpone(waiting)
     }
 }

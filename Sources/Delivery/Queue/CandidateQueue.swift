@@ -30,7 +30,7 @@ actor CandidateQueue {
     init(now: @escaping @Sendable () -> Instant = { .now }) { self.now = now }
 
     /// The part of the memory budget that the queue has freed.
-    struct Freed: Sendable, Equatable {
+    struct FreedMemory: Sendable, Equatable {
         /// The sum of ``Content/cost``.
         var bytes = 0
         /// Candidates that were merged into others.
@@ -41,8 +41,8 @@ actor CandidateQueue {
     ///
     /// - Returns: The memory that was freed because changes of one document were merged.
     @discardableResult
-    func submit(_ candidates: [Candidate]) -> Freed {
-        var freed = Freed()
+    func submit(_ candidates: [Candidate]) -> FreedMemory {
+        var freed = FreedMemory()
         for candidate in candidates {
             if busy[candidate.id] == nil {
                 busy[candidate.id] = 1
@@ -70,7 +70,7 @@ actor CandidateQueue {
     /// that this writer took before must be settled. Returns none once the queue is finished and empty, or when it is
     /// aborted. Cancelling a task that waits here aborts the queue for all.
     func take(limit: Int, byteLimit: Int, writer: Int = 0) async -> [Candidate] {
-        policy.noteReturn(writer: writer)
+        policy.noteSettled(writer: writer)
         while !mayTake, !isAborted {
             if isFinished, busy.isEmpty { return [] }
             await withTaskCancellationHandler {
@@ -89,7 +89,7 @@ actor CandidateQueue {
             })
         // Linear in the number of remaining candidates, which the budget limits.
         ready.removeFirst(taken.count)
-        policy.noteTake(writer: writer, now: now())
+        policy.noteTaken(writer: writer, now: now())
         wake()
         return taken
     }
@@ -105,11 +105,11 @@ actor CandidateQueue {
     /// A tombstone is not merged: it is a separate change, and reading the document does not return it.
     ///
     /// - Returns: The memory that was freed.
-    func absorbWaiting(into candidate: inout Candidate) -> Freed {
-        guard let newer = waiting[candidate.id], !newer.content.isDeleted else { return Freed() }
+    func mergeWaiting(into candidate: inout Candidate) -> FreedMemory {
+        guard let newer = waiting[candidate.id], !newer.content.isDeleted else { return FreedMemory() }
         waiting[candidate.id] = nil
-        candidate.absorb(newer)
-        return Freed(bytes: newer.content.cost, documents: 1)
+        candidate.merge(newer)
+        return FreedMemory(bytes: newer.content.cost, documents: 1)
     }
 
     /// Makes taken candidates ready again, behind the others.
@@ -135,7 +135,7 @@ actor CandidateQueue {
     /// Returns once everything that was submitted is settled, or the queue is aborted.
     ///
     /// - Returns: False if it was aborted.
-    func untilIdle() async -> Bool {
+    func waitUntilIdle() async -> Bool {
         while !busy.isEmpty, !isAborted {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { waitingForIdle.append($0) }
@@ -206,10 +206,10 @@ actor CandidateQueue {
     ///
     /// - Parameter candidates: Without their content: the documents are read again when they are due.
     func postpone(_ candidates: [(due: Instant, candidate: Candidate)]) {
-        let ofLog = candidates.filter(\.candidate.receipts.isOfLog)
+        let ofLog = candidates.filter(\.candidate.acknowledgements.isFromLog)
         release(ofLog.map(\.candidate))
-        for (due, candidate) in ofLog { candidate.receipts.tell(.waits(until: due)) }
-        let own = ofLog.isEmpty ? candidates : candidates.filter { !$0.candidate.receipts.isOfLog }
+        for (due, candidate) in ofLog { candidate.acknowledgements.notify(.waits(until: due)) }
+        let own = ofLog.isEmpty ? candidates : candidates.filter { !$0.candidate.acknowledgements.isFromLog }
         guard !isStopping else { return giveUp(own.map(\.candidate)) }
         postponed += own
         wakeTimer()
@@ -247,7 +247,7 @@ actor CandidateQueue {
     /// Reports that this run does not finish these candidates.
     private func giveUp(_ candidates: [Candidate]) {
         release(candidates)
-        for candidate in candidates { candidate.receipts.tell(.abandoned) }
+        for candidate in candidates { candidate.acknowledgements.notify(.abandoned) }
     }
 
     private func wakeTimer() {

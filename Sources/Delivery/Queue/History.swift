@@ -42,7 +42,7 @@ package struct History: Sendable {
         if case .failed = outcome { failures += 1 }
     }
 
-    mutating func absorb(_ other: History) {
+    mutating func merge(_ other: History) {
         hasWaited = hasWaited || other.hasWaited
         isCounted = isCounted || other.isCounted
         isMatched = isMatched || other.isMatched

@@ -13,7 +13,7 @@ package struct Reason: Sendable {
     /// all rules are applied.
     var countsOnly = false
     /// Whether it comes from a pass that counts all documents.
-    package var isOfCount = false
+    package var isFromCount = false
     /// If it must be counted again: this settles the state's `recount` entries up to this number.
     package var recount: Int?
     /// Dead letters to drop once it is written or needs no change. They are replaced if it is dead-lettered again.
@@ -21,11 +21,12 @@ package struct Reason: Sendable {
 
     package init(
         sequence: SequenceID? = nil, leaves: [RevisionID]? = nil, isTimer: Bool = false, countsOnly: Bool = false,
-        isOfCount: Bool = false, recount: Int? = nil, deadLetters: [Int] = []
+        isFromCount: Bool = false, recount: Int? = nil, deadLetters: [Int] = []
     ) {
-        (self.sequence, self.leaves, self.isTimer, self.countsOnly, self.isOfCount, self.recount, self.deadLetters) = (
-            sequence, leaves, isTimer, countsOnly, isOfCount, recount, deadLetters
-        )
+        (self.sequence, self.leaves, self.isTimer, self.countsOnly, self.isFromCount, self.recount, self.deadLetters) =
+            (
+                sequence, leaves, isTimer, countsOnly, isFromCount, recount, deadLetters
+            )
     }
 
     /// Whether it is retried. Then this bot's own revisions are decided, too.
@@ -34,12 +35,12 @@ package struct Reason: Sendable {
     /// Adds the reason of another change of the same document.
     ///
     /// - Parameter other: Its sequence and leaves are used only if this one has none.
-    mutating func absorb(_ other: Reason) {
+    mutating func merge(_ other: Reason) {
         sequence = sequence ?? other.sequence
         leaves = leaves ?? other.leaves
         isTimer = isTimer || other.isTimer
         countsOnly = countsOnly && other.countsOnly
-        isOfCount = isOfCount || other.isOfCount
+        isFromCount = isFromCount || other.isFromCount
         if let other = other.recount { recount = max(recount ?? other, other) }
         deadLetters += other.deadLetters
     }

@@ -63,11 +63,11 @@ struct DeliveryWriter: Sendable {
 
     /// Passes on candidates that wait for receivers. Returns when they are settled, or soon.
     private func finishLater(
-        _ courses: [Course], _ readings: [MemoryBudget.Reading], to pending: AsyncStream<WebhookBatch>.Continuation
+        _ active: [CandidateProgress], _ readings: [MemoryBudget.Reading], to pending: AsyncStream<WebhookBatch>.Continuation
     ) async throws {
-        guard !courses.isEmpty else { return }
-        let batch = WebhookBatch(courses: courses, readings: readings)
+        guard !active.isEmpty else { return }
+        let batch = WebhookBatch(active: active, readings: readings)
         pending.yield(batch)
-        try await batch.ended.wait(until: .now + WebhookBatch.quickAnswer)
+        try await batch.ended.wait(until: .now + WebhookBatch.maxWriterWait)
     }
 }

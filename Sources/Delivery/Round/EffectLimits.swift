@@ -21,7 +21,7 @@ package struct EffectLimits: Sendable {
 
     /// Why a document with this count is dead-lettered; nil if it may be written again.
     func refusalReason(after count: EarlierWrites.EffectCount) -> String? {
-        guard count.inARow >= sameContent - 1 || count.all >= sameContentAmongOthers - 1 else { return nil }
+        guard count.consecutive >= sameContent - 1 || count.all >= sameContentAmongOthers - 1 else { return nil }
         return "the rules have made the same change \(count.all) times in \(window / 60) minutes: another bot or an "
             + "app undoes it; the document is processed again when its content changes"
     }

@@ -20,10 +20,10 @@ struct Plan: Sendable {
     var needsAction: Bool { isEffective || decision.error != nil }
 
     /// Whether there may be anything to write.
-    var isEffective: Bool { decision.isChanged || reachesFurther }
+    var isEffective: Bool { decision.isChanged || hasOtherEffects }
 
     /// Whether there may be effects besides the write of the changed document.
-    var reachesFurther: Bool { !decision.effects.isEmpty }
+    var hasOtherEffects: Bool { !decision.effects.isEmpty }
 
     var sendsWebhooks: Bool { decision.outside.contains { $0.webhook != nil } }
 }

@@ -28,13 +28,13 @@ struct Planner {
     /// Decides candidates whose documents are in memory.
     ///
     /// - Returns: The result of each, in order.
-    func plan(_ courses: [Course]) async -> [Course.Decided] {
-        var answers: [Course.Decided?] = []
+    func plan(_ active: [CandidateProgress]) async -> [CandidateProgress.DecisionResult] {
+        var answers: [CandidateProgress.DecisionResult?] = []
         var decidable: [Int] = []
         var inputs: [DecisionInput] = []
-        for (index, course) in courses.enumerated() {
+        for (index, progress) in active.enumerated() {
             do throws(Undecidable) {
-                inputs.append(try input(course))
+                inputs.append(try input(progress))
                 decidable.append(index)
                 answers.append(nil)
             } catch {
@@ -44,22 +44,22 @@ struct Planner {
         note.end()
         let decisions = await decider.decide(
             on: inputs, now: now(), downloader: downloads?.downloader, stored: stored,
-            mayDefer: { !courses[decidable[$0]].candidate.history.isSlow },
-            effects: EffectMemory(limit: effectLimit) { courses[decidable[$0]].candidate.history.hasLargeEffects },
+            mayDefer: { !active[decidable[$0]].candidate.history.isSlow },
+            effects: EffectMemory(limit: effectLimit) { active[decidable[$0]].candidate.history.hasLargeEffects },
             willDecide: { index in
                 guard let index else { return note.end() }
-                let candidate = courses[decidable[index]].candidate
+                let candidate = active[decidable[index]].candidate
                 note.begin(candidate.id, candidate.content.revision)
             })
         note.end()
         for (index, place) in decidable.enumerated() {
-            answers[place] = answer(courses[place], inputs[index], decisions[index])
+            answers[place] = answer(active[place], inputs[index], decisions[index])
         }
         return answers.compactMap(\.self)
     }
 
-    private func input(_ course: Course) throws(Undecidable) -> DecisionInput {
-        let candidate = course.candidate
+    private func input(_ progress: CandidateProgress) throws(Undecidable) -> DecisionInput {
+        let candidate = progress.candidate
         let content = candidate.content
         guard !interruptions.isExcluded(candidate.id, content.revision) || candidate.reason.isRetry else {
             throw Undecidable(reason: InterruptedDecisions.reason)
@@ -75,7 +75,7 @@ struct Planner {
                     "the gateway returned a document whose _id is not the id of the change; does a proxy mix up answers?"
             )
         }
-        let fired = (course.known.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
+        let fired = (progress.known.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
         return DecisionInput(
             text, isDeleted: content.isDeleted && !content.isLost, sequence: candidate.reason.sequence?.json,
             firedTimes: Dictionary(fired) { first, _ in first }, lastSeen: course.known.lastSeen,
@@ -87,13 +87,13 @@ struct Planner {
         let reason: String
     }
 
-    private func answer(_ course: Course, _ input: DecisionInput, _ decision: Decision) -> Course.Decided {
+    private func answer(_ progress: CandidateProgress, _ input: DecisionInput, _ decision: Decision) -> CandidateProgress.Decided {
         if let deferral = decision.deferral { return .deferred(deferral) }
         if decision.error?.isTemporary == true { return .noProcess }
         if let wait = decision.error?.wait {
             return .waits(until: .now + wait, lastRule: decision.fired.last.map { ruleSet.names[$0] })
         }
-        let candidate = course.candidate
+        let candidate = progress.candidate
         let plan = Plan(DecisionReport(input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
         var result = PlanResult()
         if decision.error == nil, !candidate.reason.countsOnly, decision.resolution == nil {

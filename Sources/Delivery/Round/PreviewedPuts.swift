@@ -16,9 +16,9 @@ struct PreviewedPuts {
     /// How many bytes of documents are remembered. Beyond that, a document that is `put` twice may be counted twice.
     private static let byteLimit = 8 << 20
 
-    private var documents: [DocumentPlace: JSONText] = [:]
+    private var documents: [DocumentAddress: JSONText] = [:]
     /// The rules that led to these documents.
-    var chains: [DocumentPlace: RuleChain] = [:]
+    var chains: [DocumentAddress: RuleChain] = [:]
     private var bytes = 0
     /// Documents of the followed keyspace that were submitted with their content after the `put`.
     private(set) var released: Set<DocumentID> = []
@@ -26,7 +26,7 @@ struct PreviewedPuts {
     /// A document with the previewed changes.
     ///
     /// - Parameter lookup: The document on the gateway.
-    func current(_ place: DocumentPlace, _ lookup: DocumentLookup?) -> DocumentLookup {
+    func current(_ place: DocumentAddress, _ lookup: DocumentLookup?) -> DocumentLookup {
         documents[place].map { .found(RevisionID(""), $0) } ?? lookup ?? .missing
     }
 
@@ -35,13 +35,13 @@ struct PreviewedPuts {
     /// - Parameter lookups: The documents on the gateway.
     /// - Throws: Why an order is impossible: then none is shown, and the change would become a dead letter.
     func puts(
-        for orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup]
+        for orders: [PutOrder], _ lookups: [DocumentAddress: DocumentLookup]
     ) throws(PlanFailure) -> [Put] {
         var puts: [Put] = []
-        var earlier: [DocumentPlace: DocumentLookup] = [:]
+        var earlier: [DocumentAddress: DocumentLookup] = [:]
         for order in orders {
             let now = earlier[order.place] ?? current(order.place, lookups[order.place])
-            do throws(PutBatch.PutImpossible) {
+            do throws(PutBatch.ImpossiblePut) {
                 guard let document = try PutBatch.write(order.effect, over: now) else { continue }
                 earlier[order.place] = .found(RevisionID(""), document)
                 puts.append(Put(order: order, document: document))
@@ -54,7 +54,7 @@ struct PreviewedPuts {
 
     mutating func note(_ puts: [Put]) { for put in puts { note(put.order.place, put.document) } }
 
-    mutating func note(_ place: DocumentPlace, _ document: JSONText) {
+    mutating func note(_ place: DocumentAddress, _ document: JSONText) {
         guard bytes < Self.byteLimit else { return }
         bytes += document.bytes.count
         documents[place] = document

@@ -3,16 +3,16 @@ internal import GatewayClient
 /// The documents that the decisions of a dry run would `put`, as they are now. They are read ahead in portions.
 struct PreviewedTargets {
     /// The documents of each plan.
-    private let places: [[DocumentPlace]]
+    private let places: [[DocumentAddress]]
     /// The last plan that uses each document.
-    private let lastUses: [DocumentPlace: Int]
+    private let lastUses: [DocumentAddress: Int]
     /// The documents of the current plan, and as many of the next ones as arrived with them.
-    private(set) var lookups: [DocumentPlace: DocumentLookup] = [:]
+    private(set) var lookups: [DocumentAddress: DocumentLookup] = [:]
 
     /// - Parameter orders: Of all plans of a round.
     init(_ orders: [PutOrder], plans: Int) {
-        var places = Array(repeating: [DocumentPlace](), count: plans)
-        var lastUses: [DocumentPlace: Int] = [:]
+        var places = Array(repeating: [DocumentAddress](), count: plans)
+        var lastUses: [DocumentAddress: Int] = [:]
         for order in orders {
             places[order.plan].append(order.place)
             lastUses[order.place] = order.plan
@@ -26,7 +26,7 @@ struct PreviewedTargets {
         lookups = lookups.filter { lastUses[$0.key, default: 0] >= plan }
         while let first = places[plan].first(where: { lookups[$0] == nil }) {
             var ids: [DocumentID] = []
-            var seen: Set<DocumentPlace> = []
+            var seen: Set<DocumentAddress> = []
             for place in places[plan...].joined() where ids.count < targets.limits.documents {
                 guard place.keyspace == first.keyspace, lookups[place] == nil, seen.insert(place).inserted else {
                     continue
@@ -34,7 +34,7 @@ struct PreviewedTargets {
                 ids.append(place.id)
             }
             for (id, lookup) in zip(ids, try await targets.read(ids, in: first.keyspace).lookups) {
-                lookups[DocumentPlace(keyspace: first.keyspace, id: id)] = lookup
+                lookups[DocumentAddress(keyspace: first.keyspace, id: id)] = lookup
             }
         }
     }

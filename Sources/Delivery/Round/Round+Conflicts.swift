@@ -9,7 +9,7 @@ extension Round {
     /// round.
     mutating func readConflicts() async throws {
         guard let resolver = context.conflicts else { return }
-        var left = courses.indices.filter { courses[$0].candidate.mayBeInConflict }[...]
+        var left = active.indices.filter { active[$0].candidate.mayBeInConflict }[...]
         guard !left.isEmpty else { return }
         var reading: MemoryBudget.Reading?
         var (bytes, isAlone) = (0, false)
@@ -28,8 +28,8 @@ extension Round {
         }
         if let reading { readings.append(reading) }
         // There is no room for the others now.
-        for index in left { follow(courses[index].leave(), of: index) }
-        dropOver()
+        for index in left { follow(active[index].leave(), of: index) }
+        removeFinished()
     }
 
     /// - Parameter reading: The reading that the portion continues. Nil: nothing was read yet, so wait for room.
@@ -49,7 +49,7 @@ extension Round {
         let budget = context.flow.budget
         do {
             let read = try await resolver.conflicts(
-                among: places.map { (courses[$0].candidate.id, courses[$0].candidate.reason.leaves) },
+                among: places.map { (active[$0].candidate.id, active[$0].candidate.reason.leaves) },
                 LeavesPortion(limit: portion.limit, isAlone: portion.isAlone))
             await budget.end(portion, bytes: Content.copies * read.byteCount, of: reading)
             return read
@@ -60,12 +60,12 @@ extension Round {
     }
 
     private mutating func take(_ read: ReadLeaves, of index: Int) {
-        let answer: Course.Found =
-            switch read.found[courses[index].candidate.id] {
+        let answer: CandidateProgress.Found =
+            switch read.found[active[index].candidate.id] {
             case .read(let conflict)?: .conflict(conflict)
             case .unreadable(let reason)?: .unreadable(reason: "a leaf revision can't be read: \(reason)")
             case nil: .noConflict
             }
-        follow(courses[index].take(answer), of: index)
+        follow(active[index].take(answer), of: index)
     }
 }

@@ -13,20 +13,20 @@ extension Round {
 
     /// Decides the candidates. Candidates that can't be decided now leave the round.
     mutating func decide(_ planner: Planner) async throws {
-        try await passOverOwnRevisions()
+        try await skipOwnRevisions()
         try await readTimes()
         try await readLastSeen()
         let largeEffects = try await beginLargeEffects()
         let beganAt = ContinuousClock.now
-        let answers = await planner.plan(courses)
+        let answers = await planner.plan(active)
         context.settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
         // A program that was stopped by the shutdown is not an error of the document.
         try Task.checkCancellation()
-        for (index, answer) in zip(courses.indices, answers) {
+        for (index, answer) in zip(active.indices, answers) {
             if case .noProcess = answer { undecided += 1 }
-            follow(courses[index].take(answer), of: index)
+            follow(active[index].take(answer), of: index)
         }
-        dropOver()
+        removeFinished()
         await holdEffects(largeEffects)
         try await noteContributions()
         endCounted()
@@ -36,7 +36,7 @@ extension Round {
 
     /// Waits for room for the effects of a candidate if they take much memory.
     private func beginLargeEffects() async throws -> LargeEffects? {
-        guard courses.contains(where: \.candidate.history.hasLargeEffects) else { return nil }
+        guard active.contains(where: \.candidate.history.hasLargeEffects) else { return nil }
         let portion = await context.flow.budget.portion(of: .results, isAlone: true)
         return LargeEffects(portion: portion, reading: try await context.flow.budget.beginReading(portion))
     }
@@ -48,7 +48,7 @@ extension Round {
 
     /// Takes room for what the rules have computed.
     private mutating func holdEffects(_ large: LargeEffects?) async {
-        let bytes = courses.reduce(0) { $0 + ($1.plan?.decision.effects.byteCount ?? 0) }
+        let bytes = active.reduce(0) { $0 + ($1.plan?.decision.effects.byteCount ?? 0) }
         if let large {
             await context.flow.budget.end(large.portion, bytes: bytes, of: large.reading)
             readings.append(large.reading)
@@ -59,10 +59,10 @@ extension Round {
 
     /// Skips revisions that this rule set wrote after a completed decision, also after a restart. Sets what is known
     /// about earlier writes of the others.
-    private mutating func passOverOwnRevisions() async throws {
+    private mutating func skipOwnRevisions() async throws {
         let now = Timestamp.secondsNow
         let earlier = try await context.state.ledger.earlierWrites(
-            of: courses.map { ($0.candidate.id, $0.candidate.content.revision ?? RevisionID("")) },
+            of: active.map { ($0.candidate.id, $0.candidate.content.revision ?? RevisionID("")) },
             since: context.mode.guards.map { now - $0.window } ?? .max)
         guard earlier.contains(where: { !$0.writes.isEmpty }) else { return }
         // A later pass decides revisions of earlier passes again, because time has passed.
@@ -71,33 +71,33 @@ extension Round {
         case .changes: times = 0...Int.max
         case .documents(let began): times = min(max(began ?? 0, now - Self.passSpan), now)...now
         }
-        for (index, earlierWrites) in zip(courses.indices, earlier) {
-            let candidate = courses[index].candidate
+        for (index, earlierWrites) in zip(active.indices, earlier) {
+            let candidate = active[index].candidate
             // There may be another leaf by now.
             if !candidate.reason.isRetry, !candidate.reason.isTimer, candidate.content.conflict == nil,
                 earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
             {
-                follow(courses[index].take(.ownRevision), of: index)
+                follow(active[index].take(.ownRevision), of: index)
             } else {
-                courses[index].known.earlierWrites = earlierWrites
+                active[index].known.earlierWrites = earlierWrites
             }
         }
-        dropOver()
+        removeFinished()
     }
 
     private mutating func readTimes() async throws {
         guard let timers = context.state.timers, context.mode.decidesChanges else { return }
-        let asked = courses.indices.filter { timers.mayContain(courses[$0].candidate.id) }
+        let asked = active.indices.filter { timers.mayContain(active[$0].candidate.id) }
         guard !asked.isEmpty else { return }
-        let times = try await timers.ledger.times(of: asked.map { courses[$0].candidate.id })
-        for (index, times) in zip(asked, times) { courses[index].known.earlierTimes = times }
+        let times = try await timers.ledger.times(of: asked.map { active[$0].candidate.id })
+        for (index, times) in zip(asked, times) { active[index].known.earlierTimes = times }
     }
 
     private mutating func readLastSeen() async throws {
         guard let lastSeen = context.state.lastSeen else { return }
-        let asked = courses.indices.filter { !courses[$0].candidate.reason.countsOnly }
-        let found = try await lastSeen.lastSeen(of: asked.map { courses[$0].candidate.id })
-        for (index, seen) in zip(asked, found) { courses[index].known.lastSeen = seen }
+        let asked = active.indices.filter { !active[$0].candidate.reason.countsOnly }
+        let found = try await lastSeen.lastSeen(of: asked.map { active[$0].candidate.id })
+        for (index, seen) in zip(asked, found) { active[index].known.lastSeen = seen }
     }
 
     // MARK: - Counts
@@ -106,15 +106,15 @@ extension Round {
     /// from the state, once per batch, which rules led to the documents with contributions.
     private mutating func noteContributions() async throws {
         guard let counts = context.state.counts, !counts.asksForRecounts else { return }
-        let adding = courses.filter { course in
-            course.plan.map { $0.decision.resolution == nil && !$0.decision.contributions.isEmpty } ?? false
+        let adding = active.filter { progress in
+            progress.plan.map { $0.decision.resolution == nil && !$0.decision.contributions.isEmpty } ?? false
         }
         var chains = try await context.chains(of: adding.map(\.candidate)).makeIterator()
         let names = context.rules.set.names
-        for index in courses.indices {
+        for index in active.indices {
             // A document in conflict keeps its contributions until it is resolved, and so does one that can't be seen.
-            guard let decision = courses[index].plan?.decision, decision.resolution == nil,
-                !courses[index].candidate.content.isLost
+            guard let decision = active[index].plan?.decision, decision.resolution == nil,
+                !active[index].candidate.content.isLost
             else { continue }
             var contributed = counts.contributed(decision.contributions)
             var refusal: DeadLetter?
@@ -122,10 +122,10 @@ extension Round {
                 contributed.chain = chain
                 let next = chain.followed(by: rule)
                 if next.isTooLong {
-                    refusal = courses[index].candidate.deadLetter(rule: rule, reason: next.reason)
+                    refusal = active[index].candidate.deadLetter(rule: rule, reason: next.reason)
                 }
             }
-            courses[index].edit { plan, result, _ in
+            active[index].edit { plan, result, _ in
                 // Its earlier contribution stays: removing it would be the next step of the chain.
                 result.contributed = refusal == nil ? contributed : nil
                 plan.refusal = refusal
@@ -136,17 +136,17 @@ extension Round {
     /// Ends documents that only had to be counted. A document that can't be counted adds nothing. If it came from a
     /// pass, it becomes a dead letter; otherwise it has one already.
     private mutating func endCounted() {
-        for index in courses.indices where courses[index].candidate.reason.countsOnly {
-            let candidate = courses[index].candidate
+        for index in active.indices where active[index].candidate.reason.countsOnly {
+            let candidate = active[index].candidate
             var failure: DeadLetter?
-            if let error = courses[index].plan?.decision.error, candidate.reason.isOfCount,
+            if let error = active[index].plan?.decision.error, candidate.reason.isFromCount,
                 !context.state.deadLettered.knows(candidate.id)
             {
                 failure = candidate.deadLetter(rule: error.rule, reason: error.reason)
             }
-            follow(courses[index].take(.counted(failure: failure)), of: index)
+            follow(active[index].take(.counted(failure: failure)), of: index)
         }
-        dropOver()
+        removeFinished()
     }
 
     // MARK: - Tallies
@@ -155,11 +155,11 @@ extension Round {
     mutating func tally() async {
         var fired: [[Int]] = []
         var matched = 0
-        for index in courses.indices where !courses[index].candidate.history.isCounted {
-            guard let decision = courses[index].plan?.decision else { continue }
+        for index in active.indices where !active[index].candidate.history.isCounted {
+            guard let decision = active[index].plan?.decision else { continue }
             guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
-            if !courses[index].candidate.history.isMatched { matched += 1 }
-            courses[index].edit { _, _, history in
+            if !active[index].candidate.history.isMatched { matched += 1 }
+            active[index].edit { _, _, history in
                 history.isCounted = true
                 history.isMatched = true
             }
@@ -176,19 +176,19 @@ extension Round {
     /// Counts the dead letters of skipped rules. Abandons candidates whose dead letters would exceed the error limit,
     /// which ends the run.
     mutating func admitSkippedRules(of places: [Int]) async {
-        for index in places where !courses[index].result.skippedRules.isEmpty {
+        for index in places where !active[index].result.skippedRules.isEmpty {
             // A refused plan has one dead letter, even if rules were skipped.
-            guard courses[index].plan?.refusal == nil else { continue }
+            guard active[index].plan?.refusal == nil else { continue }
             let deadLetters =
-                courses[index].result.skippedRules.count - courses[index].candidate.history.countedSkips
+                active[index].result.skippedRules.count - active[index].candidate.history.countedSkips
             guard deadLetters > 0 else { continue }
             // Either all dead letters of a document are saved, or none.
             guard await context.progress.admit(1, context.settings.errorLimit) == 1 else {
-                follow(courses[index].take(.abandoned), of: index)
+                follow(active[index].take(.abandoned), of: index)
                 continue
             }
             await context.progress.count { $0.deadLetters += deadLetters - 1 }
-            courses[index].edit { _, _, history in history.countedSkips += deadLetters }
+            active[index].edit { _, _, history in history.countedSkips += deadLetters }
         }
     }
 }

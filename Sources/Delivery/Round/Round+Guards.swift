@@ -12,31 +12,31 @@ extension Round {
     /// because their new revisions keep the chain.
     mutating func noteChains() async throws {
         let mayPut = context.rules.set.mayPut
-        let asked = courses.indices.filter { index in
-            courses[index].plan.map { $0.reachesFurther || mayPut && $0.decision.isChanged } ?? false
+        let asked = active.indices.filter { index in
+            active[index].plan.map { $0.hasOtherEffects || mayPut && $0.decision.isChanged } ?? false
         }
         guard !asked.isEmpty else { return }
-        for (index, chain) in zip(asked, try await context.chains(of: asked.map { courses[$0].candidate })) {
-            courses[index].known.chain = chain
+        for (index, chain) in zip(asked, try await context.chains(of: asked.map { active[$0].candidate })) {
+            active[index].known.chain = chain
             guard mayPut, !chain.rules.isEmpty else { continue }
-            courses[index].edit { _, result, _ in result.keptChain = chain }
+            active[index].edit { _, result, _ in result.keptChain = chain }
         }
     }
 
     /// Notes which decisions must not be carried out.
     mutating func noteRefusals(_ writer: inout WriterContext) async throws {
-        for index in courses.indices {
-            guard let error = courses[index].plan?.decision.error else { continue }
-            refuse(index, courses[index].candidate.deadLetter(rule: error.rule, reason: error.reason))
+        for index in active.indices {
+            guard let error = active[index].plan?.decision.error else { continue }
+            refuse(index, active[index].candidate.deadLetter(rule: error.rule, reason: error.reason))
         }
-        let staged = courses.compactMap(\.staged)
+        let staged = active.compactMap(\.staged)
         var refusals = context.longChains(staged)
         refusals.merge(undoneEffects()) { _, undone in undone }
         guard !refusals.isEmpty else { return }
         // Decisions without writes need no check.
         let places = refusals.keys.sorted()
         let wanted = try await writer.put.wanted(places.map { staged[$0] }, after: writer.previewed)
-        for (position, index) in places.enumerated() where courses[index].plan?.refusal == nil {
+        for (position, index) in places.enumerated() where active[index].plan?.refusal == nil {
             let decision = staged[index].decision
             if decision.isChanged || !decision.outside.isEmpty || wanted.contains(position)
                 || decision.resolution != nil
@@ -44,13 +44,13 @@ extension Round {
                 refusals[index].map { refuse(index, $0) }
             } else {
                 // Only if a related document would change.
-                courses[index].edit { plan, _, _ in plan.refusalOfRelated = refusals[index]?.reason }
+                active[index].edit { plan, _, _ in plan.refusalOfRelated = refusals[index]?.reason }
             }
         }
     }
 
     private mutating func refuse(_ index: Int, _ deadLetter: DeadLetter) {
-        courses[index].edit { plan, _, _ in plan.refusal = deadLetter }
+        active[index].edit { plan, _, _ in plan.refusal = deadLetter }
     }
 
     /// Decisions whose content has led to a write too many times, because another client always undoes it.
@@ -58,21 +58,21 @@ extension Round {
         guard let limits = context.mode.guards else { return [:] }
         let now = Timestamp.secondsNow
         var refusals: [Int: DeadLetter] = [:]
-        for (index, course) in courses.enumerated() {
-            guard let content = course.result.fingerprint else { continue }
-            let count = course.known.earlierWrites.count(of: content, in: now - limits.window...now)
-            refusals[index] = limits.refusalReason(after: count).map { course.candidate.deadLetter(reason: $0) }
+        for (index, progress) in active.enumerated() {
+            guard let content = progress.result.fingerprint else { continue }
+            let count = progress.known.earlierWrites.count(of: content, in: now - limits.window...now)
+            refusals[index] = limits.refusalReason(after: count).map { progress.candidate.deadLetter(reason: $0) }
         }
         return refusals
     }
 
     /// Dead-letters refused decisions.
     mutating func endRefused() {
-        for index in courses.indices {
-            guard let refusal = courses[index].plan?.refusal else { continue }
-            follow(courses[index].take(.refused(refusal)), of: index)
+        for index in active.indices {
+            guard let refusal = active[index].plan?.refusal else { continue }
+            follow(active[index].take(.refused(refusal)), of: index)
         }
-        dropOver()
+        removeFinished()
     }
 
     // MARK: - A limit of changes
@@ -81,38 +81,38 @@ extension Round {
     /// does not count.
     mutating func limitChanges(_ writer: inout WriterContext) async throws {
         guard context.settings.changeLimit != nil else { return }
-        try await endIdle(&writer)
-        func isNew(_ course: Course) -> Bool {
-            guard let plan = course.plan else { return false }
-            return !course.candidate.history.isCounted && plan.isEffective && plan.decision.error == nil
+        try await endIneffective(&writer)
+        func isNew(_ progress: CandidateProgress) -> Bool {
+            guard let plan = progress.plan else { return false }
+            return !progress.candidate.history.isCounted && plan.isEffective && plan.decision.error == nil
         }
-        var left = await context.allowance.take(courses.count(where: isNew))
+        var left = await context.allowance.take(active.count(where: isNew))
         let isExhausted = await context.allowance.isExhausted
-        for index in courses.indices {
-            if left == 0, isExhausted, !courses[index].candidate.history.isCounted {
-                follow(courses[index].take(.passedOver), of: index)
-            } else if isNew(courses[index]) {
+        for index in active.indices {
+            if left == 0, isExhausted, !active[index].candidate.history.isCounted {
+                follow(active[index].take(.skipped), of: index)
+            } else if isNew(active[index]) {
                 left -= 1
             }
         }
-        dropOver()
+        removeFinished()
     }
 
     /// Ends decisions that concern only other documents, if none of these needs a change. They are not counted as
     /// matches.
-    private mutating func endIdle(_ writer: inout WriterContext) async throws {
-        let staged = courses.compactMap(\.staged)
+    private mutating func endIneffective(_ writer: inout WriterContext) async throws {
+        let staged = active.compactMap(\.staged)
         let wanted = try await writer.put.wanted(staged, after: writer.previewed)
             .union(try await writer.related.changing(staged))
-        let idle = courses.indices.filter { index in
+        let idle = active.indices.filter { index in
             let decision = staged[index].decision
             return !decision.isChanged && !(decision.puts.isEmpty && decision.related.isEmpty)
                 && decision.outside.isEmpty && !wanted.contains(index) && decision.error == nil
                 && decision.contributions.isEmpty
         }
         await admitSkippedRules(of: idle)
-        for index in idle where !courses[index].isOver { follow(courses[index].endWithoutWrite(), of: index) }
-        dropOver()
+        for index in idle where !active[index].isOver { follow(active[index].endWithoutWrite(), of: index) }
+        removeFinished()
     }
 }
 
@@ -123,7 +123,7 @@ extension RoundContext {
             of: candidates.map { ($0.id, $0.content.revision ?? RevisionID("")) })
         return zip(candidates, recorded).map { candidate, recorded in
             let chain = candidate.content.chain ?? recorded
-            let isBegun = candidate.reason.isRetry || !mode.decidesChanges && candidate.receipts.areOfFeed
+            let isBegun = candidate.reason.isRetry || !mode.decidesChanges && candidate.acknowledgements.areFromFeed
             return isBegun ? .begun(by: candidate.id, after: chain) : chain
         }
     }

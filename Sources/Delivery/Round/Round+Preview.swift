@@ -19,12 +19,12 @@ extension Round {
     /// Shows the effects in the order of the candidates, and ends the candidates. Documents that would have been `put`,
     /// and on which rules may fire, are decided in the next round.
     mutating func show(to preview: Preview, _ writer: inout WriterContext) async throws {
-        let staged = courses.compactMap(\.staged)
+        let staged = active.compactMap(\.staged)
         let puts = context.puts(of: staged)
         var targets = PreviewedTargets(puts.orders, plans: staged.count)
         /// A batch writes each document at most once.
-        var places: Set<DocumentPlace> = []
-        for index in courses.indices {
+        var places: Set<DocumentAddress> = []
+        for index in active.indices {
             let wanted = puts.orders.filter { $0.plan == index }
             try await targets.advance(to: index, &writer.put.targets)
             let lookups = targets.lookups
@@ -33,20 +33,20 @@ extension Round {
             }
             try await release(finding.puts, lookups, &writer)
             if staged[index].decision.isChanged, context.rules.set.mayPut {
-                writer.previewed.note(DocumentPlace(keyspace: nil, id: staged[index].candidate.id), finding.document)
+                writer.previewed.note(DocumentAddress(keyspace: nil, id: staged[index].candidate.id), finding.document)
             }
             try await preview.show(staged[index].plan.report.with(finding.related))
-            endings.shown += finding.puts.count { places.insert($0.order.place).inserted } + finding.writes
-            endings.shownDeletions += finding.deletions
-            follow(courses[index].endShown(), of: index)
+            outcomes.shown += finding.puts.count { places.insert($0.order.place).inserted } + finding.writes
+            outcomes.shownDeletions += finding.deletions
+            follow(active[index].endShown(), of: index)
         }
-        dropOver()
+        removeFinished()
         try await record()
     }
 
     /// Makes documents that would be `put` visible to later decisions, and decides them next with their new content.
     private mutating func release(
-        _ puts: [PreviewedPuts.Put], _ lookups: [DocumentPlace: DocumentLookup], _ writer: inout WriterContext
+        _ puts: [PreviewedPuts.Put], _ lookups: [DocumentAddress: DocumentLookup], _ writer: inout WriterContext
     ) async throws {
         writer.previewed.note(puts)
         for put in puts where put.order.place.keyspace == nil {
@@ -90,7 +90,7 @@ extension Round {
 
     /// - Returns: Nil if there is nothing to show: then the candidate is over.
     private mutating func survey(
-        _ staged: StagedPlan, _ index: Int, _ orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup],
+        _ staged: StagedPlan, _ index: Int, _ orders: [PutOrder], _ lookups: [DocumentAddress: DocumentLookup],
         _ preview: Preview, _ writer: inout WriterContext
     ) async throws -> Finding? {
         let decision = staged.decision
@@ -98,11 +98,11 @@ extension Round {
             staged.plan.needsAction || !decision.contributions.isEmpty
         {
             // Already decided with its content after the `put`.
-            follow(courses[index].take(.passedOver), of: index)
+            follow(active[index].take(.skipped), of: index)
             return nil
         }
         if let refusal = staged.plan.refusal {
-            follow(courses[index].take(.refused(refusal)), of: index)
+            follow(active[index].take(.refused(refusal)), of: index)
             // Otherwise the report would not say why nothing is done.
             if decision.error != nil { try await preview.show(staged.plan.report) }
             return nil
@@ -115,7 +115,7 @@ extension Round {
         var related: [RelatedSearchResult] = []
         if failure == nil { (related, failure) = try await writer.related.findings(staged) }
         if let failure {
-            follow(courses[index].take(.impossible(rule: failure.rule, reason: failure.reason), now: .now), of: index)
+            follow(active[index].take(.impossible(rule: failure.rule, reason: failure.reason), now: .now), of: index)
             return nil
         }
         let finding = Finding(decision, puts, related)
@@ -123,7 +123,7 @@ extension Round {
             finding.writes > 0 || !finding.puts.isEmpty || !decision.outside.isEmpty
                 || !decision.contributions.isEmpty
         else {
-            follow(courses[index].endWithoutWrite(), of: index)
+            follow(active[index].endWithoutWrite(), of: index)
             return nil
         }
         return finding

@@ -22,15 +22,15 @@ extension Round {
         var left = open[...]
         open = []
         guard left.contains(where: context.mustBeRead) else {
-            courses = left.map { Course($0) }
+            active = left.map { CandidateProgress($0) }
             return
         }
         left = await emptied(left)[...]
-        while !left.isEmpty, courses.reduce(0, { $0 + $1.candidate.content.byteCount }) < context.limits.bytes {
+        while !left.isEmpty, active.reduce(0, { $0 + $1.candidate.content.byteCount }) < context.limits.bytes {
             let budget = context.flow.budget
             let portion = await budget.portion(of: .candidates, isAlone: sender.reader.most == 1)
             let reading: MemoryBudget.Reading
-            if let begun = self.reading, !courses.isEmpty {
+            if let begun = self.reading, !active.isEmpty {
                 guard await budget.continueReading(portion) else { break }
                 reading = begun
             } else {
@@ -38,12 +38,12 @@ extension Round {
                 reading = try await budget.beginReading(portion)
                 self.reading = reading
             }
-            let before = courses.count
+            let before = active.count
             do { try await read(portion, of: &left, &sender) } catch {
                 await budget.end(portion, bytes: 0, of: reading)
                 throw error
             }
-            let cost = courses[before...].reduce(0) { $0 + $1.candidate.content.cost }
+            let cost = active[before...].reduce(0) { $0 + $1.candidate.content.cost }
             await budget.end(portion, bytes: cost, of: reading)
         }
         if !left.isEmpty { await context.flow.queue.putBackFirst(left) }
@@ -54,7 +54,7 @@ extension Round {
         _ portion: MemoryBudget.Portion, of left: inout ArraySlice<Candidate>, _ sender: inout BulkSender
     ) async throws {
         var group = Array(left.prefix(min(context.limits.documents, sender.reader.most)))
-        for index in group.indices { await context.flow.absorbWaiting(into: &group[index]) }
+        for index in group.indices { await context.flow.mergeWaiting(into: &group[index]) }
         left.replaceSubrange(left.startIndex..<left.startIndex + group.count, with: group)
         let newestDeadLetter = try await context.state.deadLettered.newest(in: context.state.ledger)
         guard var lookups = try await sender.reader.readSeveral(group.map(\.id)[...], limit: portion.limit) else {
@@ -64,26 +64,27 @@ extension Round {
         var unread: [Candidate] = []
         for (index, (var candidate, lookup)) in zip(group, lookups).enumerated() {
             candidate.content.highestDeadLetterNumber = newestDeadLetter
-            guard !tombstones.isLeft.contains(index) else {
+            guard !tombstones.unread.contains(index) else {
                 unread.append(candidate)
                 continue
             }
-            add(Course(candidate), found(lookup, tombstones.read[index], for: candidate))
+            add(CandidateProgress(candidate), found(lookup, tombstones.read[index], for: candidate))
         }
         left = unread + left.dropFirst(lookups.count)
     }
 
-    private mutating func add(_ course: Course, _ found: Course.Found) {
+    private mutating func add(_ course: CandidateProgress, _ found: CandidateProgress.Found) {
         var course = course
         let command = course.take(found)
         follow(command, of: course)
-        if !course.isOver { courses.append(course) }
+        if !course.isOver { active.append(course) }
     }
 
     /// The read result for a candidate's document.
     ///
     /// - Parameter tombstone: The tombstone that was read; nil if none was.
-    private func found(_ lookup: DocumentLookup, _ tombstone: DocumentLookup?, for candidate: Candidate) -> Course.Found
+    private func found(_ lookup: DocumentLookup, _ tombstone: DocumentLookup?, for candidate: Candidate)
+        -> CandidateProgress.Found
     {
         guard candidate.isConfirmed(by: lookup) else {
             return switch lookup {

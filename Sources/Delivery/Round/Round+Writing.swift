@@ -10,26 +10,26 @@ extension Round {
     /// Writes the documents, and ends the remaining candidates as the answers arrive.
     mutating func write(_ sender: inout BulkSender) async throws {
         let keepsContent = context.settings.observer?.wantsDocuments == true
-        var writing: [Course] = []
+        var writing: [CandidateProgress] = []
         var requests: [OwnWriteRequest] = []
-        for index in courses.indices {
-            guard courses[index].plan?.decision.isChanged == true else {
-                follow(courses[index].endWithoutWrite(), of: index)
+        for index in active.indices {
+            guard active[index].plan?.decision.isChanged == true else {
+                follow(active[index].endWithoutWrite(), of: index)
                 continue
             }
-            guard let request = courses[index].makeWrite(keepsContent: keepsContent) else { continue }
-            writing.append(courses[index])
+            guard let request = active[index].makeWrite(keepsContent: keepsContent) else { continue }
+            writing.append(active[index])
             requests.append(request)
         }
-        courses = []
-        if endings.mustBeRecordedFirst, !requests.isEmpty { try await record() }
+        active = []
+        if outcomes.mustBeRecordedFirst, !requests.isEmpty { try await record() }
         for request in context.limits.requests(requests.map(\.document)) {
-            try await sender.send(request) { answered, outcomes in
+            try await sender.send(request) { answered, bulkOutcomes in
                 CrashPoint.written.pass()
-                var written: [(course: Course, request: OwnWriteRequest)] = []
-                for (index, outcome) in zip(answered, outcomes) {
+                var written: [(course: CandidateProgress, request: OwnWriteRequest)] = []
+                for (index, outcome) in zip(answered, bulkOutcomes) {
                     let command = writing[index].take(outcome, attemptLimit: context.limits.attempts, now: .now)
-                    endings.note(outcome, command)
+                    outcomes.note(outcome, command)
                     follow(command, of: writing[index])
                     if outcome.isWritten { written.append((writing[index], requests[index])) }
                 }
@@ -42,7 +42,7 @@ extension Round {
 
 extension RoundContext {
     /// Reports writes to the observer and the log.
-    fileprivate func note(_ written: [(course: Course, request: OwnWriteRequest)]) {
+    fileprivate func note(_ written: [(course: CandidateProgress, request: OwnWriteRequest)]) {
         if let observer = settings.observer, !written.isEmpty {
             observer.note(
                 .wrote(
@@ -63,7 +63,7 @@ extension RoundContext {
         }
     }
 
-    private func shown(_ course: Course, _ request: OwnWriteRequest, withContent: Bool) -> WrittenDocument {
+    private func shown(_ course: CandidateProgress, _ request: OwnWriteRequest, withContent: Bool) -> WrittenDocument {
         let result = course.result
         var written = WrittenDocument(
             id: course.candidate.id, revision: course.candidate.content.revision ?? RevisionID(""), rules: result.rules,

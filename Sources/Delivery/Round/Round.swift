@@ -5,17 +5,17 @@ internal import Rules
 
 /// One batch of candidates: read, decided, carried out, and recorded.
 ///
-/// Each candidate has a ``Course``. The round combines the requests and transactions of several candidates. A candidate
-/// ends in one of these ways: written, without a write, passed over, or dead-lettered. It is acknowledged after that is
-/// recorded on disk, so a crash anywhere repeats work and loses none.
+/// Each candidate has a ``CandidateProgress``. The round combines the requests and transactions of several candidates.
+/// A candidate ends in one of these ways: written, without a write, passed over, or dead-lettered. It is acknowledged
+/// after that is recorded on disk, so a crash anywhere repeats work and loses none.
 struct Round {
     let context: RoundContext
     /// The candidates under way.
-    var courses: [Course] = []
+    var active: [CandidateProgress] = []
     /// Candidates for the next round of the same writer.
     private(set) var again: [Candidate] = []
     /// Candidates that continue once receivers have answered.
-    private(set) var forReceivers: [Course] = []
+    private(set) var forReceivers: [CandidateProgress] = []
     /// How many candidates are decided again because no process could be started.
     var undecided = 0
     /// Of the documents that were read again; nil if there are none.
@@ -23,8 +23,8 @@ struct Round {
     /// Of what else is in memory for the candidates: their leaves, and what the rules have computed.
     var readings: [MemoryBudget.Reading] = []
     /// Candidates that are over but not recorded yet.
-    var endings = Endings()
-    private var waiting: [WaitingCourse] = []
+    var outcomes = CandidateOutcomes()
+    private var waiting: [WaitingCandidate] = []
 
     init(_ context: RoundContext) { self.context = context }
 
@@ -32,7 +32,7 @@ struct Round {
     var heldReadings: [MemoryBudget.Reading] { readings + (reading.map { [$0] } ?? []) }
 
     /// A candidate that waits for something.
-    struct WaitingCourse {
+    struct WaitingCandidate {
         let due: ContinuousClock.Instant
         let candidate: Candidate
         let contributed: ContributedAmounts?
@@ -59,8 +59,8 @@ struct Round {
         try await limitChanges(&writer)
         await tally()
         try await noteRefusals(&writer)
-        await admitSkippedRules(of: Array(courses.indices))
-        dropOver()
+        await admitSkippedRules(of: Array(active.indices))
+        removeFinished()
         if let preview = context.settings.preview { return try await show(to: preview, &writer) }
         endRefused()
         try await carryOut(&writer)
@@ -70,20 +70,20 @@ struct Round {
     /// either. Lines come last before the write: a decision that can't be carried out now is made again later, with its
     /// lines.
     private mutating func carryOut(_ writer: inout WriterContext) async throws {
-        endIdle()
+        endIneffective()
         try await pass(&writer.resolve)
         try await pass(&writer.busy)
         try await pass(&writer.put)
         try await pass(&writer.related)
         if context.webhooks != nil {
-            forReceivers = courses.filter { $0.plan?.sendsWebhooks == true }
-            courses.removeAll { $0.plan?.sendsWebhooks == true }
+            forReceivers = active.filter { $0.plan?.sendsWebhooks == true }
+            active.removeAll { $0.plan?.sendsWebhooks == true }
         }
         try await finish(writer.lines, &writer.sender)
     }
 
     /// The stages after the receivers' answers.
-    mutating func finish(_ lines: LineStage, _ sender: inout BulkSender) async throws {
+    mutating func finish(_ lines: EmitStage, _ sender: inout BulkSender) async throws {
         var lines = lines
         do {
             try await pass(&lines)
@@ -98,44 +98,44 @@ struct Round {
 
     /// Lets a stage carry out its part of the decisions.
     private mutating func pass(_ stage: inout some EffectStage) async throws {
-        let concerned = courses.indices.filter { courses[$0].plan.map(stage.isFor) == true }
+        let concerned = active.indices.filter { active[$0].plan.map(stage.isFor) == true }
         guard !concerned.isEmpty else { return }
         // Candidates that are over need not wait for others.
         if stage.asksOthers { try await record() }
-        let answers = try await stage.carryOut(concerned.compactMap { courses[$0].staged })
+        let answers = try await stage.carryOut(concerned.compactMap { active[$0].staged })
         take(answers, of: concerned)
     }
 
     /// Takes the answers of a stage, one for each of these candidates.
-    mutating func take(_ answers: [Course.StageAnswer], of places: [Int]) {
+    mutating func take(_ answers: [CandidateProgress.StageAnswer], of places: [Int]) {
         let now = ContinuousClock.now
-        for (index, answer) in zip(places, answers) { follow(courses[index].take(answer, now: now), of: index) }
-        dropOver()
+        for (index, answer) in zip(places, answers) { follow(active[index].take(answer, now: now), of: index) }
+        removeFinished()
     }
 
     /// Ends decisions without effects.
-    private mutating func endIdle() {
-        for index in courses.indices where courses[index].plan?.isEffective == false {
-            follow(courses[index].endWithoutWrite(), of: index)
+    private mutating func endIneffective() {
+        for index in active.indices where active[index].plan?.isEffective == false {
+            follow(active[index].endWithoutWrite(), of: index)
         }
-        dropOver()
+        removeFinished()
     }
 
-    // MARK: - Courses
+    // MARK: - Commands
 
-    /// Carries out the command for a course.
-    mutating func follow(_ command: Course.Command, of index: Int) { follow(command, of: courses[index]) }
+    /// Carries out the command for a candidate.
+    mutating func follow(_ command: CandidateProgress.Command, of index: Int) { follow(command, of: active[index]) }
 
-    mutating func follow(_ command: Course.Command, of course: Course) {
+    mutating func follow(_ command: CandidateProgress.Command, of progress: CandidateProgress) {
         switch command {
         case .proceed, .abandon: return
-        case .again: again.append(course.candidate)
+        case .again: again.append(progress.candidate)
         case .wait(let due):
-            var candidate = course.candidate
+            var candidate = progress.candidate
             candidate.content.free()
             waiting.append(
-                WaitingCourse(due: due, candidate: candidate, contributed: course.result.contributed))
-        case .end(let ending): endings.append(course, ending)
+                WaitingCandidate(due: due, candidate: candidate, contributed: progress.result.contributed))
+        case .end(let outcome): outcomes.append(progress, outcome)
         }
     }
 
@@ -143,14 +143,14 @@ struct Round {
     mutating func decideNext(_ candidate: Candidate) { again.append(candidate) }
 
     /// Removes the candidates that have left the round.
-    mutating func dropOver() { courses.removeAll(where: \.isOver) }
+    mutating func removeFinished() { active.removeAll(where: \.isOver) }
 
     // MARK: - Recording
 
     /// Records finished candidates, and postpones those that wait.
     mutating func record() async throws {
-        let ended = endings
-        endings = Endings()
+        let ended = outcomes
+        outcomes = CandidateOutcomes()
         try await context.finish(ended)
         let postponed = waiting
         waiting = []

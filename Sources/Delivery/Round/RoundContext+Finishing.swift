@@ -10,28 +10,28 @@ extension RoundContext {
     ///
     /// - Throws: `RunError` if there are more dead letters than the run's limit allows. Exactly one more than the limit
     ///   is saved; later documents are not settled. ``StateError``: nothing is recorded or finished.
-    func finish(_ endings: Endings) async throws {
-        guard !endings.isEmpty else { return try await progress.check(settings.errorLimit) }
-        var endings = endings
-        await targets.busy.noteWrites(endings.writtenDocuments.map { DocumentPlace(keyspace: nil, id: $0) })
-        await decideAgain(endings.changedAgain)
-        endings.keepDeadLetters(await progress.admit(endings.deadLettered.count, settings.errorLimit))
-        let deadLetters = endings.deadLetters
+    func finish(_ outcomes: CandidateOutcomes) async throws {
+        guard !outcomes.isEmpty else { return try await progress.check(settings.errorLimit) }
+        var outcomes = outcomes
+        await targets.busy.noteWrites(outcomes.writtenDocuments.map { DocumentAddress(keyspace: nil, id: $0) })
+        await decideAgain(outcomes.changedAgain)
+        outcomes.keepDeadLetters(await progress.admit(outcomes.deadLettered.count, settings.errorLimit))
+        let deadLetters = outcomes.deadLetters
         state.deadLetterLog.report(deadLetters)
         settings.observe(deadLetters)
-        let record = try await record(of: endings, deadLetters)
-        note(record, try await store(record), endings)
+        let record = try await record(of: outcomes, deadLetters)
+        note(record, try await store(record), outcomes)
         CrashPoint.recorded.pass()
-        let candidates = endings.candidates
-        await progress.count { [endings] in endings.count(in: &$0) }
-        await progress.finish(candidates.flatMap(\.receipts.tickets))
-        for candidate in candidates { candidate.receipts.tell(.finished) }
+        let candidates = outcomes.candidates
+        await progress.count { [outcomes] in outcomes.count(in: &$0) }
+        await progress.finish(candidates.flatMap(\.acknowledgements.tickets))
+        for candidate in candidates { candidate.acknowledgements.notify(.finished) }
         let timers = candidates.count(where: \.reason.isTimer)
         if timers > 0 { settings.observer?.note(.timersFired(timers)) }
         CrashPoint.finished.pass()
         if let observer = settings.observer, !candidates.isEmpty {
             let now = ContinuousClock.now
-            observer.note(.settled(candidates.map { $0.receipts.arrivedAt.duration(to: now) }))
+            observer.note(.settled(candidates.map { $0.acknowledgements.arrivedAt.duration(to: now) }))
         }
         await flow.release(candidates)
         try await progress.check(settings.errorLimit)
@@ -49,10 +49,10 @@ extension RoundContext {
     /// Postpones candidates.
     ///
     /// - Throws: ``StateError``.
-    func postpone(_ waiting: [Round.WaitingCourse]) async throws(StateError) {
+    func postpone(_ waiting: [Round.WaitingCandidate]) async throws(StateError) {
         guard !waiting.isEmpty else { return }
         // If a log keeps them, their contributions to totals need not wait.
-        let ofLog = waiting.filter { $0.candidate.receipts.isOfLog && $0.contributed != nil }
+        let ofLog = waiting.filter { $0.candidate.acknowledgements.isFromLog && $0.contributed != nil }
         if !ofLog.isEmpty, let changes = try await state.counts?.changes(ofWaiting: ofLog),
             try await state.ledger.store(Record(counts: changes)).hasChangedTotal
         {
@@ -63,15 +63,15 @@ extension RoundContext {
 
     // MARK: - The record
 
-    private func record(of endings: Endings, _ deadLetters: [DeadLetter]) async throws -> Record {
+    private func record(of outcomes: CandidateOutcomes, _ deadLetters: [DeadLetter]) async throws -> Record {
         Record(
-            resolved: resolved(endings).map(resolvedDocument), deadLetters: deadLetters,
-            retried: endings.settledDeadLetters, times: timeChanges(of: endings),
-            seen: state.lastSeen?.changes(endings.decided, onlyAdds: mode.onlyLearns) ?? SeenChanges(),
-            caused: endings.caused,
-            ownWrites: endings.ownWrites,
-            survivors: endings.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
-            counts: try await state.counts?.changes(of: endings))
+            resolved: resolved(outcomes).map(resolvedDocument), deadLetters: deadLetters,
+            retried: outcomes.settledDeadLetters, times: timeChanges(of: outcomes),
+            seen: state.lastSeen?.changes(outcomes.decided, onlyAdds: mode.onlyLearns) ?? SeenChanges(),
+            caused: outcomes.caused,
+            ownWrites: outcomes.ownWrites,
+            survivors: outcomes.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
+            counts: try await state.counts?.changes(of: outcomes))
     }
 
     /// A pass has its own state, but uses the timers of the run, and what its rules saw last.
@@ -89,27 +89,27 @@ extension RoundContext {
     }
 
     /// Drops due timers of dead-lettered documents: the next decision of the document finds them again.
-    private func timeChanges(of endings: Endings) -> TimeChanges {
+    private func timeChanges(of outcomes: CandidateOutcomes) -> TimeChanges {
         guard let timers = state.timers else { return TimeChanges() }
-        var changes = timers.changes(endings.decided, isWhole: mode.decidesChanges && !rules.set.isPartial)
+        var changes = timers.changes(outcomes.decided, isWhole: mode.decidesChanges && !rules.set.isPartial)
         guard mode.decidesChanges else { return changes }
-        changes.failed = endings.deadLettered.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
+        changes.failed = outcomes.deadLettered.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
             .filter { timers.mayContain($0) }
         changes.now = settings.now()
         return changes
     }
 
     /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again.
-    private func resolved(_ endings: Endings) -> [Endings.Ended] {
+    private func resolved(_ outcomes: CandidateOutcomes) -> [CandidateOutcomes.Ended] {
         guard !state.deadLettered.isEmpty, !settings.isDryRun else { return [] }
-        return endings.decided.filter {
+        return outcomes.decided.filter {
             $0.candidate.content.highestDeadLetterNumber > 0 && !$0.candidate.content.isLost
                 && state.deadLettered.mayContain($0.candidate.id)
         }
     }
 
     /// If only some rules or documents were selected, only the dead letters of the fired rules are obsolete.
-    private func resolvedDocument(_ ended: Endings.Ended) -> Ledger.ResolvedDocument {
+    private func resolvedDocument(_ ended: CandidateOutcomes.Ended) -> Ledger.ResolvedDocument {
         Ledger.ResolvedDocument(
             id: ended.candidate.id, rules: rules.set.isPartial ? Set(ended.result.rules) : nil,
             failedRules: Set(ended.result.skippedRules.map(\.rule)),
@@ -117,10 +117,10 @@ extension RoundContext {
     }
 
     /// Updates the in-memory views of the state.
-    private func note(_ record: Record, _ stored: StoredRecord, _ endings: Endings) {
+    private func note(_ record: Record, _ stored: StoredRecord, _ outcomes: CandidateOutcomes) {
         // Dead letters of totals may remain.
         if state.counts == nil, !rules.set.isPartial {
-            for ended in resolved(endings)
+            for ended in resolved(outcomes)
             where ended.result.skippedRules.isEmpty
                 && ended.candidate.content.highestDeadLetterNumber >= state.deadLettered.newest
             {

@@ -75,7 +75,7 @@ struct TargetContext: Sendable {
     /// Other keyspaces that rules write to, by their names.
     let siblings: [String: Gateway]
     let pace: WritePace
-    let locks: KeyedLock<DocumentPlace>
+    let locks: KeyedLock<DocumentAddress>
     let busy: BusyDocuments
     let search: RelatedSearch.Shared
 }

@@ -5,7 +5,7 @@ internal import GatewayClient
 struct Tombstones {
     private(set) var read: [Int: DocumentLookup] = [:]
     /// Candidates whose tombstones were not read yet, because the earlier ones were large.
-    private(set) var isLeft: Set<Int> = []
+    private(set) var unread: Set<Int> = []
 
     /// Reads the candidates' tombstones that the gateway still has, until `limit` bytes have arrived.
     ///
@@ -21,15 +21,15 @@ struct Tombstones {
             if case .found(let revision, _) = found { lookups[index] = .deleted(revision) }
             if candidate.content.unreadTombstone != nil { read[index] = found }
         }
-        isLeft.formUnion(unlisted.dropFirst(found.count).map(\.0))
+        unread.formUnion(unlisted.dropFirst(found.count).map(\.0))
         var named: [(index: Int, id: DocumentID, revision: RevisionID)] = []
         for (index, (candidate, lookup)) in zip(candidates, lookups).enumerated()
-        where read[index] == nil && !isLeft.contains(index) {
+        where read[index] == nil && !unread.contains(index) {
             guard candidate.isConfirmed(by: lookup), let revision = candidate.content.unreadTombstone else { continue }
             named.append((index, candidate.id, revision))
         }
         let revisions = try await reader.readRevisions(named.map { ($0.id, $0.revision) }, limit: limit)
         for (name, revision) in zip(named, revisions) { read[name.index] = revision }
-        isLeft.formUnion(named.dropFirst(revisions.count).map(\.index))
+        unread.formUnion(named.dropFirst(revisions.count).map(\.index))
     }
 }

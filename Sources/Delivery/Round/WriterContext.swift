@@ -11,7 +11,7 @@ struct WriterContext {
     var busy: BusyStage
     var put: PutStage
     var related: RelatedStage
-    let lines: LineStage
+    let lines: EmitStage
     /// The documents that a dry run would have `put` so far.
     var previewed = PreviewedPuts()
     /// For times when jq programs can't be started.
@@ -22,7 +22,7 @@ struct WriterContext {
         let settings = context.settings
         planner = Planner(context, writer: writer)
         retrier = Retrier(
-            RetryPolicy.ofKnownGateway(settings.retries), pauses: settings.pauses, logger: context.logger
+            RetryPolicy.forKnownGateway(settings.retries), pauses: settings.pauses, logger: context.logger
         ) { [progress = context.progress] in await progress.noteRetry() }
         sender = context.makeSender(context.gateway)
         resolve = ResolveStage(context: context)
@@ -33,7 +33,7 @@ struct WriterContext {
             search: RelatedSearch(
                 gateway: context.gateway, shared: context.targets.search, reader: sender.reader,
                 idsPerRequest: context.limits.documents, retrier: retrier, logger: context.logger))
-        lines = LineStage(context: context)
+        lines = EmitStage(context: context)
     }
 
     /// Waits before candidates are decided again because no process could be started for their programs.
@@ -64,7 +64,7 @@ extension RoundContext {
     func makeSender(_ gateway: Gateway) -> BulkSender {
         BulkSender(
             gateway: gateway, progress: progress, pace: targets.pace, pauses: settings.pauses,
-            policy: .ofKnownGateway(settings.retries), logger: logger)
+            policy: .forKnownGateway(settings.retries), logger: logger)
     }
 
     /// - Parameter sender: For the followed keyspace.

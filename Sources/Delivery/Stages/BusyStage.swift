@@ -7,8 +7,8 @@ struct BusyStage: EffectStage {
 
     func isFor(_ plan: Plan) -> Bool { plan.decision.isChanged }
 
-    func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
-        let places = plans.map { DocumentPlace(keyspace: nil, id: $0.candidate.id) }
+    func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
+        let places = plans.map { DocumentAddress(keyspace: nil, id: $0.candidate.id) }
         let due = await context.targets.busy.due(places)
         if !due.isEmpty {
             await context.targets.busy.log(places.filter { due[$0] != nil }, to: context.logger)

@@ -10,7 +10,7 @@ protocol EffectStage {
     ///
     /// - Returns: One answer for each plan, in order.
     /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`. Some effects may be done by then.
-    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer]
+    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer]
 }
 
 extension EffectStage {

@@ -12,7 +12,7 @@ struct PutStage: EffectStage {
 
     func isFor(_ plan: Plan) -> Bool { !plan.decision.puts.isEmpty }
 
-    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
+    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
         let result = try await write(context.puts(of: plans), plans.map(context.trigger))
         return plans.indices.map(result.answer)
     }
@@ -80,7 +80,7 @@ struct PutStage: EffectStage {
 
 extension TargetResult {
     /// The result for the other documents of a plan.
-    func answer(of plan: Int) -> Course.StageAnswer {
+    func answer(of plan: Int) -> CandidateProgress.StageAnswer {
         if outdated.contains(plan) { return .outdated }
         if let failure = failures[plan] { return .impossible(rule: failure.rule, reason: failure.reason) }
         if let due = postponed[plan] { return .waits(until: due) }
@@ -105,11 +105,12 @@ extension RoundContext {
     /// The changed document that led to other documents.
     func trigger(_ plan: StagedPlan) -> Trigger {
         let candidate = plan.candidate
-        let isOfFeed = candidate.receipts.areOfFeed && mode.decidesChanges
+        let isFromFeed = candidate.acknowledgements.areFromFeed && mode.decidesChanges
         return Trigger(
             id: candidate.id, revision: candidate.content.revision, isDeleted: candidate.content.isDeleted,
             isWritten: plan.decision.isChanged,
-            willBeDecidedAgain: isOfFeed && candidate.history.outdatedDecisions >= Course.outdatedBeforeInsisting)
+            willBeDecidedAgain: isFromFeed
+                && candidate.history.outdatedDecisions >= CandidateProgress.outdatedBeforeInsisting)
     }
 
     func log(_ written: [WrittenTarget]) {

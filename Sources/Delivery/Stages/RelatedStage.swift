@@ -13,7 +13,7 @@ struct RelatedStage: EffectStage {
 
     func isFor(_ plan: Plan) -> Bool { !plan.decision.related.isEmpty }
 
-    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
+    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
         var result = TargetResult()
         var waiting = orders(of: plans)
         let triggers = plans.map(context.trigger)

@@ -10,7 +10,7 @@ struct ResolveStage: EffectStage {
 
     func isFor(_ plan: Plan) -> Bool { plan.decision.resolution != nil }
 
-    func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
+    func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
         let cases = plans.compactMap { plan -> ConflictCase? in
             guard let effect = plan.decision.resolution, let conflict = plan.candidate.content.conflict else {
                 return nil
@@ -26,7 +26,7 @@ struct ResolveStage: EffectStage {
         return plans.map { answer(ends[$0.candidate.id] ?? .nothing, for: $0) }
     }
 
-    private func answer(_ end: ConflictResult, for plan: StagedPlan) -> Course.StageAnswer {
+    private func answer(_ end: ConflictResult, for plan: StagedPlan) -> CandidateProgress.StageAnswer {
         switch end {
         case .resolved: return .resolved
         case .nothing, .changed: return .notResolved(nil)

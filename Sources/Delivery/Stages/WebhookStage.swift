@@ -9,14 +9,14 @@ internal import Rules
 /// Candidates whose webhooks must be sent. If receivers are slow, the writer continues without them, and they finish in
 /// a separate round.
 struct WebhookBatch: Sendable {
-    let courses: [Course]
+    let active: [CandidateProgress]
     /// Of what is in memory for them, except documents from the feed.
     let readings: [MemoryBudget.Reading]
     /// Raised once all are settled, put back or postponed.
     let ended = Signal()
 
     /// How long a writer waits for receivers before it continues with other changes.
-    static let quickAnswer: Duration = .milliseconds(100)
+    static let maxWriterWait: Duration = .milliseconds(100)
 
     /// Sends the webhooks of several changes concurrently, those of one change in order, and finishes the changes as
     /// the answers arrive.
@@ -29,14 +29,14 @@ struct WebhookBatch: Sendable {
         do {
             try await withThrowingTaskGroup(of: Answer?.self) { group in
                 defer { group.cancelAll() }
-                for course in courses {
+                for progress in active {
                     group.addTask {
-                        guard let plan = course.staged else { return Answer(course: course, answer: .outdated) }
-                        return Answer(course: course, answer: try await stage.send(plan))
+                        guard let plan = progress.staged else { return Answer(progress: progress, answer: .outdated) }
+                        return Answer(progress: progress, answer: try await stage.send(plan))
                     }
                 }
                 var documents = context.makeSender(context.gateway)
-                var open = courses.count
+                var open = active.count
                 var answered: [Answer] = []
                 while open > 0, let next = try await group.next() {
                     if let answer = next {
@@ -45,7 +45,7 @@ struct WebhookBatch: Sendable {
                         guard answered.count == 1, open > 0 else { continue }
                         // The others may take long.
                         group.addTask {
-                            try await Task.sleep(for: Self.quickAnswer)
+                            try await Task.sleep(for: Self.maxWriterWait)
                             return nil
                         }
                     } else {
@@ -61,8 +61,8 @@ struct WebhookBatch: Sendable {
     }
 
     private struct Answer: Sendable {
-        let course: Course
-        let answer: Course.StageAnswer
+        let progress: CandidateProgress
+        let answer: CandidateProgress.StageAnswer
     }
 
     private func finish(
@@ -70,9 +70,9 @@ struct WebhookBatch: Sendable {
     ) async throws {
         guard !answered.isEmpty else { return }
         var round = Round(context)
-        round.courses = answered.map(\.course)
+        round.active = answered.map(\.progress)
         round.take(answered.map(\.answer), of: Array(answered.indices))
-        try await round.finish(LineStage(context: context), &sender)
+        try await round.finish(EmitStage(context: context), &sender)
         await context.flow.queue.putBack(round.again)
     }
 }
@@ -84,7 +84,7 @@ struct WebhookStage: Sendable {
     /// The programs' `$now`, in seconds since 1970.
     let now: Int
 
-    func send(_ plan: StagedPlan) async throws -> Course.StageAnswer {
+    func send(_ plan: StagedPlan) async throws -> CandidateProgress.StageAnswer {
         let origins = Set(plan.decision.outside.compactMap(\.webhook?.access.origin))
         if origins.count > 1,
             let turn = await sender.retryTimeIfBusy(origins, isReturning: plan.candidate.history.hasWaited)
@@ -93,7 +93,7 @@ struct WebhookStage: Sendable {
         }
         var decision = plan.decision
         var accepted = 0
-        var answer: Course.StageAnswer?
+        var answer: CandidateProgress.StageAnswer?
         for effect in plan.decision.outside where answer == nil {
             guard let webhook = effect.webhook else { continue }
             answer = try await send(webhook, effect, of: plan, &decision, &accepted)
@@ -113,7 +113,7 @@ struct WebhookStage: Sendable {
     private func send(
         _ webhook: WebhookEffect, _ effect: OutsideEffect, of plan: StagedPlan, _ decision: inout Decision,
         _ accepted: inout Int
-    ) async throws -> Course.StageAnswer? {
+    ) async throws -> CandidateProgress.StageAnswer? {
         let candidate = plan.candidate
         let rule = context.rules.set.names[effect.origin.rule]
         let outcome = try await sender.send(
@@ -141,7 +141,7 @@ struct WebhookStage: Sendable {
 
     /// The document contains receivers' answers now, so the rules must decide its new revision. It is recorded with the
     /// rules that led to it, as for a `put`.
-    private func answered(_ decision: Decision, _ plan: StagedPlan) -> Course.StageAnswer {
+    private func answered(_ decision: Decision, _ plan: StagedPlan) -> CandidateProgress.StageAnswer {
         let names = context.rules.set.names
         var chain = plan.known.chain ?? RuleChain()
         for rule in decision.answered { chain = chain.followed(by: names[rule]) }

@@ -9,7 +9,7 @@ struct PutOrder: TargetOrder {
     let effect: PutEffect
     /// The rule that writes it; nil for a total, which several rules may write.
     let rule: String?
-    let place: DocumentPlace
+    let place: DocumentAddress
     let chain: RuleChain
 
     init(plan: Int, effect: PutEffect, rule: String?, home: KeyspaceName, chain: RuleChain) {
@@ -17,7 +17,7 @@ struct PutOrder: TargetOrder {
         self.effect = effect
         self.rule = rule
         self.chain = chain
-        place = DocumentPlace(
+        place = DocumentAddress(
             keyspace: effect.keyspace == home.pathSegment ? nil : effect.keyspace, id: DocumentID(effect.id))
     }
 
@@ -39,7 +39,7 @@ struct PutBatch: TargetBatch {
     /// The orders, grouped by document, in the order of first mention.
     var targets: [Target] {
         var targets: [Target] = []
-        var positions: [DocumentPlace: Int] = [:]
+        var positions: [DocumentAddress: Int] = [:]
         for (index, order) in orders.enumerated() {
             if let position = positions[order.place] {
                 targets[position].orders.append(index)
@@ -62,11 +62,11 @@ struct PutBatch: TargetBatch {
             if case .found(_, let present) = lookup { needs.needs[index].before = try? present.withoutVersion() }
             var current = lookup
             for order in targets[index].orders where !ended.contains(orders[order].plan) {
-                if targets[index].isOneByOne, needs.needs[index].content != nil {
+                if targets[index].isSplit, needs.needs[index].content != nil {
                     needs.needs[index].rest.append(order)
                     continue
                 }
-                do throws(PutImpossible) {
+                do throws(ImpossiblePut) {
                     guard let document = try Self.write(orders[order].effect, over: current) else { continue }
                     needs.needs[index].content = .document(document)
                     needs.needs[index].orders.append(order)
@@ -79,16 +79,16 @@ struct PutBatch: TargetBatch {
         return needs
     }
 
-    struct PutImpossible: Error { let reason: String }
+    struct ImpossiblePut: Error { let reason: String }
 
     /// The document to write; nil if it needs no change.
-    static func write(_ effect: PutEffect, over lookup: DocumentLookup) throws(PutImpossible) -> JSONText? {
-        if case .refused(let reason) = lookup { throw PutImpossible(reason: "can't be read: \(reason)") }
+    static func write(_ effect: PutEffect, over lookup: DocumentLookup) throws(ImpossiblePut) -> JSONText? {
+        if case .refused(let reason) = lookup { throw ImpossiblePut(reason: "can't be read: \(reason)") }
         do throws(JSONEditError) {
             guard case .found(_, let current) = lookup else { return try effect.newDocument }
             return try effect.write(over: current.withoutVersion())
         } catch {
-            throw PutImpossible(reason: error.description)
+            throw ImpossiblePut(reason: error.description)
         }
     }
 }

@@ -71,7 +71,7 @@ private struct RelatedPage {
             guard let current = current(index), needs.needs[index].content?.isDeletion != true, !ended.contains(plan),
                 needs.failures[plan] == nil
             else { continue }
-            if target.isOneByOne, !needs.needs[index].orders.isEmpty {
+            if target.isSplit, !needs.needs[index].orders.isEmpty {
                 needs.needs[index].rest.append(order)
                 continue
             }

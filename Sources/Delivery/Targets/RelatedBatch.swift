@@ -99,7 +99,7 @@ struct RelatedPages {
                 if page[place].orders.last != order { page[place].orders.append(order) }
             } else {
                 places[id] = page.count
-                page.append(Target(DocumentPlace(keyspace: nil, id: id), order))
+                page.append(Target(DocumentAddress(keyspace: nil, id: id), order))
             }
         }
         return page.isEmpty ? nil : page

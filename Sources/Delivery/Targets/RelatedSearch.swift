@@ -122,7 +122,7 @@ struct RelatedSearch {
             do throws(GatewayError) {
                 let page = try await gateway.find(query.selector.json, limit: Self.pageSize, bookmark: bookmark)
                 retrier.succeed()
-                if let warning = page.warning { remark(warning, of: query) }
+                if let warning = page.warning { logWarning(warning, of: query) }
                 found += page.ids.filter(query.includes)
                 if found.count > query.limit { return .tooMany }
                 guard page.ids.count == Self.pageSize, let next = page.bookmark, next != bookmark else {
@@ -139,12 +139,12 @@ struct RelatedSearch {
         }
     }
 
-    private enum Obstacle { case query, gateway }
+    private enum SearchFailure { case query, gateway }
 
     /// Waits before the query is sent again.
     ///
     /// - Returns: Why a retry is useless; nil if it may help.
-    private mutating func wait(after error: GatewayError, _ failures: Int) async throws -> Obstacle? {
+    private mutating func wait(after error: GatewayError, _ failures: Int) async throws -> SearchFailure? {
         switch error.code {
         case .forbidden, .notFound: return .gateway
         case .badRequest where error.status == 405 || error.status == 501: return .gateway
@@ -156,7 +156,7 @@ struct RelatedSearch {
         return nil
     }
 
-    private func note(_ obstacle: Obstacle, _ error: GatewayError, _ query: RelatedQuery) {
+    private func note(_ obstacle: SearchFailure, _ error: GatewayError, _ query: RelatedQuery) {
         if obstacle == .gateway { shared.noteRefusal() }
         logger.warning(
             "the gateway can't find related documents by a query; reading all documents instead",
@@ -164,7 +164,7 @@ struct RelatedSearch {
     }
 
     /// Logs a gateway's warning about a query once, because each query would cause it.
-    private func remark(_ warning: String, of query: RelatedQuery) {
+    private func logWarning(_ warning: String, of query: RelatedQuery) {
         guard shared.isFirstWarning() else { return }
         logger.warning(
             "CouchDB has no suitable index for related documents; see changebot rules check --gateway",

@@ -129,7 +129,7 @@ struct SearchPass: Sendable {
         }
         var list = DocumentListReader(
             DocumentPages(of: gateway),
-            Retrier(RetryPolicy.ofKnownGateway(retries), pauses: pauses, logger: logger, noteRetry: noteRetry))
+            Retrier(RetryPolicy.forKnownGateway(retries), pauses: pauses, logger: logger, noteRetry: noteRetry))
         while let batch = try await list.next() {
             for row in batch {
                 guard let document = row.document else { continue }

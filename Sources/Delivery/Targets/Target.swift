@@ -6,7 +6,7 @@ internal import LosslessJSON
 internal import Rules
 
 /// A document of the followed keyspace, or of another one to which rules write.
-struct DocumentPlace: Hashable, Sendable {
+struct DocumentAddress: Hashable, Sendable {
     /// Nil: the followed keyspace.
     let keyspace: String?
     let id: DocumentID
@@ -32,25 +32,25 @@ struct PlanFailure: Error, Equatable {
 
 /// Another document, and all orders for it in one batch: a single write covers them.
 struct Target: Sendable {
-    let place: DocumentPlace
+    let place: DocumentAddress
     /// Indexes in ``TargetBatch/orders``, in order.
     var orders: [Int]
     /// Set after a refusal: one order per write, to find the refused one.
-    var isOneByOne = false
+    var isSplit = false
     var history = WriteHistory()
     /// The last write, if no answer has confirmed it, and the content that it would have made.
     private var unconfirmed: (write: TargetWrite, content: ContentFingerprint)?
     /// The revision for which the `put`s of its actions were written.
     var revisionWithPuts: RevisionID?
 
-    init(_ place: DocumentPlace, _ order: Int) {
+    init(_ place: DocumentAddress, _ order: Int) {
         self.place = place
         orders = [order]
     }
 
     /// The write whose answer was lost, with its revision, if the document has the content of that write. Returned
     /// once.
-    mutating func takeMade(_ lookup: DocumentLookup) -> (write: TargetWrite, revision: RevisionID)? {
+    mutating func takeConfirmedWrite(_ lookup: DocumentLookup) -> (write: TargetWrite, revision: RevisionID)? {
         guard let (write, content) = unconfirmed else { return nil }
         unconfirmed = nil
         return lookup.revision(of: content).map { (write, $0) }
@@ -66,7 +66,7 @@ struct Target: Sendable {
         let advice = history.record(outcome, orders: write.orders.count, attemptLimit: attemptLimit)
         switch advice {
         case .written: orders = write.rest
-        case .splitUp: isOneByOne = true
+        case .splitUp: isSplit = true
         case .again, .failed, .postponed: break
         }
         return advice

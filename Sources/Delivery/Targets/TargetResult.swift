@@ -53,7 +53,7 @@ struct TargetResult {
 
 /// Another document that was written. Its content is not kept: one batch may write very many large documents.
 struct WrittenTarget: Sendable {
-    let place: DocumentPlace
+    let place: DocumentAddress
     let revision: RevisionID
     /// The size of its new content.
     let byteCount: Int

@@ -19,7 +19,7 @@ struct TargetWriter {
     /// One sender for the followed keyspace (nil), and one for each other keyspace that rules name.
     var senders: [String?: BulkSender]
     /// Shared by all writers of a run, so that they don't cause conflicts for each other.
-    let locks: KeyedLock<DocumentPlace>
+    let locks: KeyedLock<DocumentAddress>
     let busy: BusyDocuments
     /// Has room for the documents while they are in memory.
     let budget: MemoryBudget
@@ -68,7 +68,7 @@ struct TargetWriter {
     /// - Parameter held: The locked places. Settled places are unlocked for other writers.
     private mutating func writeLocked(
         _ targets: [Target], in keyspace: String?, _ batch: some TargetBatch, _ triggers: [Trigger],
-        _ held: inout Set<DocumentPlace>, _ result: inout TargetResult
+        _ held: inout Set<DocumentAddress>, _ result: inout TargetResult
     ) async throws -> [Target] {
         let targets = result.withoutEnded(targets, of: batch.orders)
         let read = try await read(targets.map(\.place.id), in: keyspace)
@@ -110,7 +110,7 @@ struct TargetWriter {
     }
 
     private static func unlock(
-        _ places: Set<DocumentPlace>, _ held: inout Set<DocumentPlace>, _ locks: KeyedLock<DocumentPlace>
+        _ places: Set<DocumentAddress>, _ held: inout Set<DocumentAddress>, _ locks: KeyedLock<DocumentAddress>
     ) async {
         held.subtract(places)
         await locks.unlock(places)
@@ -124,7 +124,8 @@ struct TargetWriter {
         var made: [(write: Write, revision: RevisionID)] = []
         for (index, lookup) in zip(page.indices, lookups) {
             page[index].history.note(lookup)
-            guard let (write, revision) = page[index].takeMade(lookup), case .found(_, let document) = lookup else {
+            guard let (write, revision) = page[index].takeConfirmedWrite(lookup), case .found(_, let document) = lookup
+            else {
                 continue
             }
             made.append((Write(target: page[index], write: write, content: .document(document)), revision))

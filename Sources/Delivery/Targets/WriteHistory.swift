@@ -55,10 +55,10 @@ struct WriteHistory: Sendable {
         }
     }
 
-    private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> Advice {
-        guard tries < limit else {
-            let attempts = tries.counted("attempt")
-            return .failed(reason: "not accepted in \(attempts); last result: \(outcome.explanation)")
+    private func retry(_ outcome: BulkOutcome, _ attempts: Int, _ limit: Int) -> Advice {
+        guard attempts < limit else {
+            let count = attempts.counted("attempt")
+            return .failed(reason: "not accepted in \(count); last result: \(outcome.explanation)")
         }
         return conflicts >= AttemptLimits.conflicts && unexplainedConflicts == 0 ? .postponed : .again
     }

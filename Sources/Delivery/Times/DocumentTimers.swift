@@ -17,7 +17,7 @@ package final class DocumentTimers: Sendable {
     /// The ledger of the run.
     package let ledger: Ledger
     /// Whether this belongs to the run that owns the ledger, with all its rules.
-    private let isOfRun: Bool
+    private let belongsToRun: Bool
     /// If other processes share the work and the ledger: the rules whose times this process knows. Then any document
     /// may have timers, and those of other rules are left unchanged. Nil: all timers belong to this run.
     private let sharedRules: Set<String>?
@@ -30,7 +30,7 @@ package final class DocumentTimers: Sendable {
     /// - Throws: ``StateError``.
     package init(_ ledger: Ledger, rules: [String]?) async throws {
         self.ledger = ledger
-        isOfRun = rules != nil
+        belongsToRun = rules != nil
         sharedRules = ledger.isShared ? rules.map { Set($0) } : nil
         guard sharedRules == nil else { return }
         if let rules { try await ledger.keepTimers(ofRules: rules) }
@@ -50,8 +50,8 @@ package final class DocumentTimers: Sendable {
     ///
     /// - Parameter isWhole: Whether all rules of the run and the newest revision were decided; otherwise times are only
     ///   added.
-    func changes(_ decided: [Endings.Ended], isWhole: Bool) -> TimeChanges {
-        let isWhole = isWhole && isOfRun
+    func changes(_ decided: [CandidateOutcomes.Ended], isWhole: Bool) -> TimeChanges {
+        let isWhole = isWhole && belongsToRun
         let documents = decided.compactMap { ended in
             ended.result.times.flatMap { times in
                 needsRecord(ended, times, isWhole) ? TimedDocument(id: ended.candidate.id, times: times) : nil
@@ -74,7 +74,7 @@ package final class DocumentTimers: Sendable {
         changed.raise()
     }
 
-    private func needsRecord(_ ended: Endings.Ended, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
+    private func needsRecord(_ ended: CandidateOutcomes.Ended, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
         guard isWhole else { return !times.isEmpty }
         if let earlier = ended.earlierTimes {
             return Set(earlier.filter { sharedRules?.contains($0.rule) ?? true }) != Set(times)
@@ -94,5 +94,5 @@ package final class DocumentTimers: Sendable {
     }
 
     /// Wakes the task that fires timers, because another process may have changed the ledger.
-    package func lookAgain() { changed.raise() }
+    package func recheck() { changed.raise() }
 }

@@ -20,7 +20,7 @@ package actor RunProgress {
     private nonisolated let settled = Signal()
 
     /// This number of changes is soon saved even if none of them needed work: after a crash all would be read again.
-    private static let changesWorthSaving = 1000
+    private static let savedChangeCount = 1000
 
     /// The last checkpoint, and what has happened since.
     private struct Checkpoint {
@@ -98,7 +98,7 @@ package actor RunProgress {
     /// Returns once all changes that were read are finished, at the latest after `time`. For one task at a time.
     ///
     /// - Throws: `CancellationError`.
-    package nonisolated func untilSettled(atMost time: Duration) async throws {
+    package nonisolated func waitUntilSettled(atMost time: Duration) async throws {
         let deadline = ContinuousClock.now + time
         while await !isSettled, .now < deadline { try await settled.wait(until: deadline) }
     }
@@ -184,7 +184,7 @@ package actor RunProgress {
     /// For one caller at a time. Ignores cancellation: ``end()`` ends the wait.
     ///
     /// - Returns: False once the run has ended.
-    package func untilCheckpointIsDue() async -> Bool {
+    package func waitUntilCheckpointIsDue() async -> Bool {
         while !isCheckpointDue, !isEnded {
             await withCheckedContinuation { waiting = $0 }
         }
@@ -193,7 +193,7 @@ package actor RunProgress {
 
     var isCheckpointDue: Bool {
         tracker.safeSequence != checkpoint.sequence
-            && (checkpoint.hasUnsavedWork || checkpoint.unsavedChanges >= Self.changesWorthSaving)
+            && (checkpoint.hasUnsavedWork || checkpoint.unsavedChanges >= Self.savedChangeCount)
     }
 
     /// The safe sequence. Nil if it is already saved.

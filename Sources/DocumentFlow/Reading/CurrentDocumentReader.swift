@@ -186,7 +186,7 @@ package struct CurrentDocumentReader: Sendable {
                 retrier.succeed()
                 return lookups
             } catch {
-                if let otherKeyspace, error.isOfMissingKeyspace {
+                if let otherKeyspace, error.reportsMissingKeyspace {
                     missing += 1
                     guard missing < Self.missingAttempts else {
                         return Array(
@@ -218,7 +218,7 @@ package struct CurrentDocumentReader: Sendable {
 
 extension GatewayError {
     /// Whether the keyspace does not exist, as opposed to being offline.
-    fileprivate var isOfMissingKeyspace: Bool {
+    fileprivate var reportsMissingKeyspace: Bool {
         [.databaseMissing, .collectionMissing, .unknownDatabaseOrLogin].contains { $0 == cause }
     }
 }

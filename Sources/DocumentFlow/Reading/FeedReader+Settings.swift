@@ -2,7 +2,7 @@ package import GatewayClient
 
 extension FeedReader {
     /// How to wait for changes once caught up.
-    package enum Following: String, Sendable, CaseIterable {
+    package enum FeedMode: String, Sendable, CaseIterable {
         /// One request after another, each open until something changes, at most 50 s.
         case longpoll
         /// One connection for all changes, which is renewed every five minutes.

@@ -14,7 +14,7 @@ package struct FeedReader: Sendable {
     /// Also determines the kind of request: a one-shot run never waits for changes.
     package let end: End
     /// How to wait for changes if ``end`` is `.never`. Default: longpoll.
-    package var following = Following.longpoll
+    package var following = FeedMode.longpoll
     /// Which changes are read, and what each row contains.
     package var selection = Selection()
     /// The keyspace existed before: a 404 is retried.
@@ -53,7 +53,7 @@ package struct FeedReader: Sendable {
     package func read(from start: SequenceID, deliver receive: Receive) async throws {
         var progress = Progress(
             position: start,
-            retrier: Retrier(RetryPolicy.ofKnownGateway(retries), logger: logger, noteRetry: listener.noteRetry),
+            retrier: Retrier(RetryPolicy.forKnownGateway(retries), logger: logger, noteRetry: listener.noteRetry),
             asked: start, pace: FeedPace(start: start, longestPause: waits.longestPause))
         while true {
             try Task.checkCancellation()
@@ -80,14 +80,14 @@ package struct FeedReader: Sendable {
         let isAtEnd = isAtEnd(progress)
         await noteCaughtUp(&progress)
         guard !isAtEnd else { return true }
-        progress.awaitsWrites = isOneShot && (progress.awaitsWrites || progress.isAtRest)
+        progress.awaitsWrites = isOneShot && (progress.awaitsWrites || progress.hasNoProgress)
         if !progress.awaitsWrites, let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
             began.duration(to: .now) < pause
         {
             try await Task.sleep(for: pause)
         }
         progress.retrier.succeed()
-        progress.idleEnds = 0
+        progress.consecutiveIdleEnds = 0
         if progress.hasRows { try await listener.delayNextRequest() }
         return false
     }
@@ -132,7 +132,7 @@ package struct FeedReader: Sendable {
         var asked: SequenceID
         var pace: FeedPace
         /// Consecutive requests that ended while idle.
-        var idleEnds = 0
+        var consecutiveIdleEnds = 0
         /// Whether requests of a one-shot run wait until the feed contains all writes.
         var awaitsWrites = false
 
@@ -140,7 +140,7 @@ package struct FeedReader: Sendable {
         var missingInDatabase = 0
 
         /// Whether the last answer did not advance past its `since`.
-        var isAtRest: Bool { !hasRows || position == asked }
+        var hasNoProgress: Bool { !hasRows || position == asked }
     }
 
     private struct EndReached: Error {}
@@ -250,7 +250,7 @@ package struct FeedReader: Sendable {
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
         return goal == nil || progress.pace.hasStalledTooLong || hasPassedGoal(progress.position)
-            || progress.isAtRest && (progress.awaitsWrites || !gateway.dialect.feedLagsBehindWrites)
+            || progress.hasNoProgress && (progress.awaitsWrites || !gateway.dialect.feedLagsBehindWrites)
     }
 
     /// Whether a proxy ended an idle request, with or without a response. If this client timed out instead, its
@@ -268,10 +268,10 @@ package struct FeedReader: Sendable {
     /// A proxy in front of a dead gateway also ends requests this way, so every third time the gateway itself must
     /// answer.
     private func checkAfterIdleEnd(_ error: GatewayError, _ progress: inout Progress) async throws {
-        progress.idleEnds += 1
+        progress.consecutiveIdleEnds += 1
         // Without a proxy's response, the gateway itself may have restarted.
         if error.status == nil { try await listener.confirmDatabase() }
-        guard progress.idleEnds.isMultiple(of: 3) else { return }
+        guard progress.consecutiveIdleEnds.isMultiple(of: 3) else { return }
         do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
             if error.code == .cancelled { throw CancellationError() }
             try await wait(after: error, &progress)

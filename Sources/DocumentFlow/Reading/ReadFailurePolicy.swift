@@ -5,9 +5,9 @@ package enum ReadAdvice: Equatable, Sendable {
     /// A question that only another request to the gateway can answer.
     package enum Question: Sendable {
         /// Does it answer other requests?
-        case doesGatewayAnswer
+        case gatewayResponds
         /// Can it send any other item of this kind?
-        case areOthersReadable
+        case othersAreReadable
     }
 
     /// Wait, then send the request again.
@@ -35,16 +35,16 @@ struct ReadFailurePolicy: Sendable {
 
     /// Records a failure and returns what to do.
     mutating func advice(after error: GatewayError) -> ReadAdvice {
-        failures = WriteFailurePolicy.mayBeOfDocuments(error) ? failures + 1 : 0
+        failures = WriteFailurePolicy.mayBeCausedByDocuments(error) ? failures + 1 : 0
         switch error.code {
-        case .tooLarge, .badRequest: return isSingle ? .ask(.doesGatewayAnswer) : .halve
+        case .tooLarge, .badRequest: return isSingle ? .ask(.gatewayResponds) : .halve
         // A firewall in front of the gateway may block one document, or this user may no longer read any.
-        case .forbidden: return .ask(.doesGatewayAnswer)
+        case .forbidden: return .ask(.gatewayResponds)
         default:
-            guard failures >= (isSingle ? AttemptLimits.failures : AttemptLimits.failuresBeforeHalving) else {
+            guard failures >= (isSingle ? AttemptLimits.failures : AttemptLimits.minFailuresForHalving) else {
                 return .wait
             }
-            return isSingle ? .ask(.doesGatewayAnswer) : .halve
+            return isSingle ? .ask(.gatewayResponds) : .halve
         }
     }
 

@@ -12,7 +12,7 @@ package import GatewayClient
 /// after `--retry-for` only one. Otherwise thousands would each wait as long as the first.
 package struct FailingRequest: Sendable {
     /// Fewer attempts are made only after ``retryFor`` without any success.
-    private static let fewestAttempts = 3
+    private static let minAttempts = 3
     /// The time limit for a temporary failure while no other request of its kind succeeds.
     private static let longestSilence: Duration = .seconds(30)
     private static let longestWait: Duration = .seconds(3)
@@ -45,7 +45,7 @@ package struct FailingRequest: Sendable {
     /// for.
     package func half(items: Int) -> FailingRequest {
         var half = FailingRequest(retryFor: retryFor, needsOthers: needsOthers)
-        half.failures = items > 1 ? AttemptLimits.failuresBeforeHalving - 1 : 0
+        half.failures = items > 1 ? AttemptLimits.minFailuresForHalving - 1 : 0
         return half
     }
 
@@ -74,9 +74,9 @@ package struct FailingRequest: Sendable {
         attempts += 1
         history.noteFailure(now: now)
         if since == nil { (since, successesBefore) = (now, history.successes) }
-        guard items == 1 else { return failures >= AttemptLimits.failuresBeforeHalving ? .halve : .wait }
+        guard items == 1 else { return failures >= AttemptLimits.minFailuresForHalving ? .halve : .wait }
         guard isHopeless(error, history, now) else { return .wait }
-        if needsOthers, history.successes == 0 { return .ask(.areOthersReadable) }
+        if needsOthers, history.successes == 0 { return .ask(.othersAreReadable) }
         history.noteGivenUp(error)
         return .giveUp
     }
@@ -85,16 +85,16 @@ package struct FailingRequest: Sendable {
         _ error: GatewayError, _ history: RequestHistory, _ now: ContinuousClock.Instant
     ) -> Bool {
         if !needsOthers, history.allFail(with: error) {
-            return attempts >= Self.fewestAttempts || history.timeWithoutSuccess(now: now) >= retryFor
+            return attempts >= Self.minAttempts || history.timeWithoutSuccess(now: now) >= retryFor
         }
-        let trouble = (since ?? now).duration(to: now)
+        let failingTime = (since ?? now).duration(to: now)
         return switch error.retryability {
-        case .refused: attempts >= Self.fewestAttempts
+        case .refused: attempts >= Self.minAttempts
         case .mayPass:
             attempts >= AttemptLimits.failures
-                && (history.successes > successesBefore || trouble >= min(retryFor, Self.longestSilence))
-                || attempts >= Self.fewestAttempts && trouble >= retryFor
-        case .asksForTime: attempts >= Self.fewestAttempts && trouble >= retryFor
+                && (history.successes > successesBefore || failingTime >= min(retryFor, Self.longestSilence))
+                || attempts >= Self.minAttempts && failingTime >= retryFor
+        case .asksForTime: attempts >= Self.minAttempts && failingTime >= retryFor
         }
     }
 

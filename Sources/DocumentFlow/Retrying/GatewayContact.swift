@@ -27,15 +27,17 @@ package struct GatewayContact: Sendable {
     /// Checks that the gateway is reachable and accepts this user, and detects the kind of server.
     ///
     /// - Parameters:
-    ///   - wasThere: Whether the database has already answered this run: then retries as after a first contact.
+    ///   - hasConnectedBefore: Whether the database has already answered this run: then retries as after a first
+    ///     contact.
     ///   - level: The level at which `connected` is logged.
     ///   - check: Further checks of the database. A `GatewayError` is retried like a failed request.
     /// - Throws: ``RunError``, `CancellationError`, what `check` throws.
     package func connect(
-        to gateway: Gateway, wasThere: Bool = false, logLevel level: Logger.Level = .info,
+        to gateway: Gateway, hasConnectedBefore: Bool = false, logLevel level: Logger.Level = .info,
         check: (DatabaseInfo) throws -> Void = { _ in }
     ) async throws -> DatabaseInfo {
-        let info = try await ask(RetryPolicy(settings, hasSucceeded: wasThere), isFirst: !wasThere) {
+        let info = try await ask(RetryPolicy(settings, hasSucceeded: hasConnectedBefore), isFirst: !hasConnectedBefore)
+        {
             let info = try await gateway.databaseInfo()
             try check(info)
             return info
@@ -75,7 +77,7 @@ package struct GatewayContact: Sendable {
     ///
     /// - Throws: ``RunError``, `CancellationError`.
     package func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
-        try await ask(RetryPolicy.ofKnownGateway(settings), isFirst: false, question)
+        try await ask(RetryPolicy.forKnownGateway(settings), isFirst: false, question)
     }
 
     private func ask<Answer: Sendable>(
@@ -105,7 +107,7 @@ package struct GatewayContact: Sendable {
     ///   - isSuccess: Whether an answer shows that requests of this kind succeed.
     /// - Returns: The answer, or why there is none.
     /// - Throws: `RunError`, `CancellationError`.
-    package func askOrGiveUp<Answer: Sendable>(
+    package func askWithLimit<Answer: Sendable>(
         _ gateway: Gateway, history: SharedHistory, _ message: Logger.Message, _ metadata: Logger.Metadata,
         unless isPermanent: (GatewayError) -> Bool = { _ in false },
         isSuccess: (Answer) -> Bool = { _ in true },
@@ -150,17 +152,17 @@ package struct GatewayContact: Sendable {
     /// - Throws: ``RunError`` if that takes too long, or if the gateway no longer accepts this user;
     ///   `CancellationError`.
     package func waitUntilOnline(_ gateway: Gateway) async throws -> Bool {
-        @Sendable func look() async throws {
+        @Sendable func check() async throws {
             let info = try await gateway.databaseInfo()
             guard info.isOnline else { throw GatewayError(.unavailable, "\(gateway.url): the database is offline") }
         }
         do {
-            try await pauses.waitOutRetryAfter(upTo: max(settings.retryFor, .seconds(1)), look)
+            try await pauses.waitOutRetryAfter(upTo: max(settings.retryFor, .seconds(1)), check)
             return true
         } catch let error as GatewayError {
             var retrier = makeRetrier()
             try await retrier.wait(after: error, "the gateway does not answer; waiting for it")
-            try await ask(look)
+            try await ask(check)
             return false
         }
     }
@@ -168,7 +170,7 @@ package struct GatewayContact: Sendable {
     // MARK: - Readers
 
     /// Retries requests to a gateway that has answered before.
-    package func makeRetrier() -> Retrier { makeRetrier(RetryPolicy.ofKnownGateway(settings)) }
+    package func makeRetrier() -> Retrier { makeRetrier(RetryPolicy.forKnownGateway(settings)) }
 
     private func makeRetrier(_ policy: RetryPolicy) -> Retrier {
         Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
@@ -177,7 +179,7 @@ package struct GatewayContact: Sendable {
     /// Reads current documents from a gateway that has answered before.
     package func makeReader(of gateway: Gateway) -> CurrentDocumentReader {
         CurrentDocumentReader(
-            gateway: gateway, policy: RetryPolicy.ofKnownGateway(settings), pauses: pauses, logger: logger,
+            gateway: gateway, policy: RetryPolicy.forKnownGateway(settings), pauses: pauses, logger: logger,
             noteRetry: noteRetry)
     }
 }

@@ -43,7 +43,7 @@ package final class Outage: Sendable {
         _ error: GatewayError, wait: Duration = .zero, stopsAll: Bool = false, now: ContinuousClock.Instant = .now
     ) -> Bool {
         state.withLock { state in
-            guard stopsAll || error.isOfConnection || state.status != nil && error.isOfPlaceholder else {
+            guard stopsAll || error.isConnectionError || state.status != nil && error.mayBeFromOtherServer else {
                 return true
             }
             state.status = Status(
@@ -76,7 +76,7 @@ package final class Outage: Sendable {
 
 extension GatewayError {
     /// The gateway is unreachable or unavailable for all requests: the error is not about this request.
-    fileprivate var isOfConnection: Bool {
+    fileprivate var isConnectionError: Bool {
         switch code {
         case .cannotConnect, .connectionLost, .timedOut, .unavailable: true
         default: false
@@ -84,5 +84,5 @@ extension GatewayError {
     }
 
     /// A response of another server in place of the gateway, such as a proxy. The error may also be about this request.
-    fileprivate var isOfPlaceholder: Bool { code == .malformedAnswer || code == .unauthorized }
+    fileprivate var mayBeFromOtherServer: Bool { code == .malformedAnswer || code == .unauthorized }
 }

@@ -42,11 +42,11 @@ package final class ReceiverOutages: Sendable {
         /// - Parameter status: Nil if the receiver is up.
         package func note(_ receiver: Receiver, _ status: Status?) {
             let key = Key(receiver: receiver, reporter: number)
-            let isNews = outages.entries.withLock { entries in
+            let hasChanged = outages.entries.withLock { entries in
                 defer { entries[key] = status }
                 return (entries[key] == nil) != (status == nil)
             }
-            if isNews { observer?.note(.progressed) }
+            if hasChanged { observer?.note(.progressed) }
         }
 
         /// Removes the reports of a part that has ended.

@@ -13,7 +13,7 @@ package struct RequestHistory: Sendable {
 
     /// If this number of consecutive requests is given up for the same reason, all requests of the kind are assumed to
     /// fail.
-    private static let givenUpForAll = 4
+    private static let maxGivenUp = 4
 
     /// Requests that succeeded.
     package private(set) var successes = 0
@@ -46,7 +46,7 @@ package struct RequestHistory: Sendable {
     }
 
     /// Whether all requests of this kind seem to fail with this error.
-    func allFail(with error: GatewayError) -> Bool { givenUp >= Self.givenUpForAll && reason == Reason(error) }
+    func allFail(with error: GatewayError) -> Bool { givenUp >= Self.maxGivenUp && reason == Reason(error) }
 
     /// How long requests of this kind have failed without a success.
     func timeWithoutSuccess(now: ContinuousClock.Instant) -> Duration { failingSince?.duration(to: now) ?? .zero }

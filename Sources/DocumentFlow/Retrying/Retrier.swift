@@ -53,8 +53,8 @@ package struct Retrier: Sendable {
         _ metadata: Logger.Metadata = [:], level: Logger.Level = .warning, stopsAll: Bool = false
     ) async throws {
         let facts: Logger.Metadata = [LogKey.reason: "\(error)", LogKey.wait: "\(duration.text)"]
-        let isNews = policy.settings.outage.note(error, wait: duration, stopsAll: stopsAll)
-        logger.log(level: isNews ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
+        let isNew = policy.settings.outage.note(error, wait: duration, stopsAll: stopsAll)
+        logger.log(level: isNew ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
         policy.settings.observer?.note(.retried(error.code, wait: duration))
         await noteRetry()
         try await pauses.wait(duration)

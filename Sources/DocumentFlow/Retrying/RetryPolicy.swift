@@ -44,7 +44,7 @@ package struct RetryPolicy: Sendable {
     private var hasSucceeded: Bool
     private var failingSince: ContinuousClock.Instant?
     private var lastCode: GatewayError.Code?
-    private var sameCodeInARow = 0
+    private var consecutiveSameCode = 0
     private var sameCodeSince: ContinuousClock.Instant?
 
     /// - Parameter hasSucceeded: Whether another task has already received a valid answer from this gateway.
@@ -55,7 +55,7 @@ package struct RetryPolicy: Sendable {
     }
 
     /// The policy for a gateway that has already answered this run.
-    package static func ofKnownGateway(_ settings: Settings) -> RetryPolicy {
+    package static func forKnownGateway(_ settings: Settings) -> RetryPolicy {
         RetryPolicy(settings, hasSucceeded: true)
     }
 
@@ -64,7 +64,7 @@ package struct RetryPolicy: Sendable {
         hasSucceeded = true
         failingSince = nil
         (lastCode, sameCodeSince) = (nil, nil)
-        sameCodeInARow = 0
+        consecutiveSameCode = 0
         backoff.reset()
     }
 
@@ -77,7 +77,8 @@ package struct RetryPolicy: Sendable {
     }
 
     private mutating func note(_ error: GatewayError, _ now: ContinuousClock.Instant) {
-        (sameCodeInARow, sameCodeSince) = error.code == lastCode ? (sameCodeInARow + 1, sameCodeSince) : (1, now)
+        (consecutiveSameCode, sameCodeSince) =
+            error.code == lastCode ? (consecutiveSameCode + 1, sameCodeSince) : (1, now)
         lastCode = error.code
         failingSince = failingSince ?? now
     }
@@ -90,9 +91,9 @@ package struct RetryPolicy: Sendable {
         case .unauthorized, .forbidden:
             return isRefusalTemporary(error, now) ? nil : RunError(.notAllowed, error.description)
         case .notFound:
-            let mayComeBack = hasSucceeded && (settings.isDaemon || sameCodeInARow < 3)
-            return mayComeBack ? nil : RunError(.databaseMissing, error.description)
-        case .malformedAnswer where !hasSucceeded && sameCodeInARow >= 3:
+            let mayRecover = hasSucceeded && (settings.isDaemon || consecutiveSameCode < 3)
+            return mayRecover ? nil : RunError(.databaseMissing, error.description)
+        case .malformedAnswer where !hasSucceeded && consecutiveSameCode >= 3:
             return RunError(.notAGateway, error.description)
         case .tlsFailed: return hasSucceeded ? nil : RunError(.unreachable, error.description)
         case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
@@ -115,9 +116,9 @@ package struct RetryPolicy: Sendable {
             return settings.isDaemon || error.retryAfter.map { $0 < settings.retryFor } ?? false
         // The password may have changed, or the session expired: retry once, a daemon for ten seconds.
         case .unauthorized where settings.isDaemon:
-            return sameCodeInARow == 1 || sameCodeSince.map { $0.duration(to: now) < Self.longestRefusal } ?? false
-        case .unauthorized: return sameCodeInARow == 1
-        default: return settings.isDaemon && sameCodeInARow < 3
+            return consecutiveSameCode == 1 || sameCodeSince.map { $0.duration(to: now) < Self.longestRefusal } ?? false
+        case .unauthorized: return consecutiveSameCode == 1
+        default: return settings.isDaemon && consecutiveSameCode < 3
         }
     }
 

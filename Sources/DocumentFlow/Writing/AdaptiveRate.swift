@@ -28,7 +28,7 @@ package struct AdaptiveRate: Sendable {
     /// The earliest time of the next write under ``limit``.
     private var nextWriteTime: Instant?
     /// The end of a `Retry-After`. No write begins before it.
-    private var heldUntil: Instant?
+    private var pausedUntil: Instant?
     private var written: [(at: Instant, documents: Int)] = []
 
     /// No limit yet.
@@ -36,7 +36,7 @@ package struct AdaptiveRate: Sendable {
 
     /// Reserves and returns the time at which a write of this number of documents may begin.
     package mutating func reserveTime(for documents: Int, now: Instant) -> Instant {
-        let earliest = max(now, heldUntil ?? now)
+        let earliest = max(now, pausedUntil ?? now)
         let time = max(earliest, nextWriteTime ?? earliest)
         nextWriteTime = limit.map { min(time + .seconds(Double(documents) / $0), earliest + Self.longestDelay) }
         return time
@@ -47,7 +47,7 @@ package struct AdaptiveRate: Sendable {
     ///
     /// - Parameter retryAfter: No write begins before this time has passed.
     package mutating func noteRefusal(retryAfter: Duration? = nil, now: Instant) {
-        if let retryAfter { heldUntil = max(heldUntil ?? now, now + retryAfter) }
+        if let retryAfter { pausedUntil = max(pausedUntil ?? now, now + retryAfter) }
         if let lastRefusal, lastRefusal.duration(to: now) < .seconds(1) { return }
         lastRefusal = now
         lastGrowth = now

@@ -82,7 +82,7 @@ package struct BulkSender {
             Part(documents: documents, failurePolicy: WriteFailurePolicy(documents: documents.count, isPut: isPut))
         ]
         while let part = parts.popLast() {
-            if part.failurePolicy.needsProbe, await answer(to: .doWritesPass) {
+            if part.failurePolicy.needsProbe, await answer(to: .writesAreAllowed) {
                 parts.append(contentsOf: part.halves.reversed())
                 continue
             }
@@ -162,8 +162,8 @@ package struct BulkSender {
         var advice = part.failurePolicy.advice(after: error, mayBeFirewall: failures.mayBeFirewall)
         if case .ask(let question) = advice {
             advice = part.failurePolicy.advice(given: await answer(to: question), to: question)
-            if question == .doWritesPass, advice == .reject, !part.failurePolicy.mayBeRefusal(error),
-                !part.failurePolicy.mayBeOfContent(error)
+            if question == .writesAreAllowed, advice == .reject, !part.failurePolicy.mayBeRefusal(error),
+                !part.failurePolicy.mayBeCausedByContent(error)
             {
                 failures.noteFirewalled()
             }
@@ -173,7 +173,7 @@ package struct BulkSender {
             // Other writes succeed and the gateway answers: this document is the cause.
             let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
             guard part.failurePolicy.isAlone(after: error, hasFailedBefore: hasFailedBefore),
-                await answer(to: error.isCut ? .doWritesPass : .doesGatewayAnswer)
+                await answer(to: error.isCut ? .writesAreAllowed : .gatewayResponds)
             else { throw failure }
             return .reject
         }
@@ -182,8 +182,8 @@ package struct BulkSender {
 
     private func answer(to question: WriteFailurePolicy.Question) async -> Bool {
         switch question {
-        case .doWritesPass: await probe.acceptsWrites()
-        case .doesGatewayAnswer: await probe.isAnswered()
+        case .writesAreAllowed: await probe.acceptsWrites()
+        case .gatewayResponds: await probe.isAnswered()
         }
     }
 

@@ -21,13 +21,13 @@ struct DocumentFailures: Sendable {
     }
 
     /// Failures after which a document is given up, if the gateway's message shows that it is the cause.
-    private static let ownFailuresBeforeRejecting = 3
+    private static let maxOwnFailures = 3
     /// The most consecutive documents that count as blocked by a firewall. After that, it is assumed to refuse all
     /// writes.
-    private static let mostFirewalled = 20
-    private static let mostRemembered = 1000
+    private static let maxFirewalled = 20
+    private static let maxRemembered = 1000
     /// No server refuses requests of this size: 64 KiB.
-    private static let neverTooLarge = 64 << 10
+    private static let acceptedSize = 64 << 10
     /// How long a failure is remembered: its document may have been settled in another way.
     private static let memory: Duration = .seconds(600)
 
@@ -47,13 +47,13 @@ struct DocumentFailures: Sendable {
     ///   - bytes: The size of the request.
     ///   - largest: The size of the largest request that was accepted.
     func limits(forCutOf bytes: Int, largestWritten largest: Int) -> WriteFailurePolicy.CutLimits {
-        cuts > 0 || bytes > max(largest, Self.neverTooLarge) ? .ifTooLarge : .usual
+        cuts > 0 || bytes > max(largest, Self.acceptedSize) ? .ifTooLarge : .usual
     }
 
     // MARK: - A firewall
 
     /// Whether documents that are refused individually still count as blocked by a firewall in front of the gateway.
-    var mayBeFirewall: Bool { firewalled < Self.mostFirewalled }
+    var mayBeFirewall: Bool { firewalled < Self.maxFirewalled }
 
     /// Records that a single document was refused while other writes succeeded.
     mutating func noteFirewalled() { firewalled += 1 }
@@ -99,7 +99,7 @@ struct DocumentFailures: Sendable {
             }
             if counted.insert(row.id).inserted { failure.count += 1 }
             (failure.bytes, failure.last) = (bytes + written, now)
-            let limit = row.outcome.isOwnFailure ? Self.ownFailuresBeforeRejecting : AttemptLimits.failures
+            let limit = row.outcome.isOwnFailure ? Self.maxOwnFailures : AttemptLimits.failures
             remember(failure.count < limit ? failure : nil, row.id, now)
             return failure.count < limit ? row.outcome : .rejected(status: 500, reason: reason)
         }
@@ -113,7 +113,7 @@ struct DocumentFailures: Sendable {
     /// Drops old entries if there are many.
     private mutating func remember(_ failure: Failures?, _ id: DocumentID, _ now: ContinuousClock.Instant) {
         failures[id] = failure
-        guard failures.count > Self.mostRemembered else { return }
+        guard failures.count > Self.maxRemembered else { return }
         failures = failures.filter { $0.value.last.duration(to: now) < Self.memory }
     }
 }

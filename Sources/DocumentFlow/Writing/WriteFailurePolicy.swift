@@ -8,9 +8,9 @@ struct WriteFailurePolicy: Sendable {
     /// A question that only another request to the gateway can answer.
     enum Question: Equatable {
         /// May this user write at all now? Tested with an empty write.
-        case doWritesPass
+        case writesAreAllowed
         /// Does it answer other requests?
-        case doesGatewayAnswer
+        case gatewayResponds
     }
 
     enum Advice: Equatable {
@@ -26,7 +26,7 @@ struct WriteFailurePolicy: Sendable {
     /// How often a request may lose the connection before the next measure, if the gateway answers others in between.
     struct CutLimits: Equatable {
         static let usual = CutLimits(
-            beforeHalving: AttemptLimits.failuresBeforeHalving, beforeRejecting: AttemptLimits.failures)
+            beforeHalving: AttemptLimits.minFailuresForHalving, beforeRejecting: AttemptLimits.failures)
         /// For a request that may be too large.
         static let ifTooLarge = CutLimits(beforeHalving: 2, beforeRejecting: AttemptLimits.failures / 2)
 
@@ -35,7 +35,7 @@ struct WriteFailurePolicy: Sendable {
     }
 
     /// How long a document may block a writer if nothing shows whether it is the cause.
-    private static let longestHoldUp: Duration = .seconds(600)
+    private static let maxBlocking: Duration = .seconds(600)
 
     /// The number of documents of the request.
     let documents: Int
@@ -72,10 +72,10 @@ struct WriteFailurePolicy: Sendable {
 
     /// Whether to check if the gateway can't write now or only this request fails. If other writes pass, the request is
     /// halved.
-    var needsProbe: Bool { documents > 1 && refusedForNow >= AttemptLimits.failuresBeforeHalving }
+    var needsProbe: Bool { documents > 1 && refusedForNow >= AttemptLimits.minFailuresForHalving }
 
     /// Whether documents may have caused the error: a gateway or proxy may simply close the connection on one.
-    static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
+    static func mayBeCausedByDocuments(_ error: GatewayError) -> Bool {
         [.serverError, .malformedAnswer, .timedOut, .connectionLost].contains(error.code)
     }
 
@@ -87,7 +87,7 @@ struct WriteFailurePolicy: Sendable {
 
     /// Whether the gateway refuses requests with such content. This may affect any number of documents. Other 4xx may
     /// also come from a firewall.
-    func mayBeOfContent(_ error: GatewayError) -> Bool {
+    func mayBeCausedByContent(_ error: GatewayError) -> Bool {
         switch error.code {
         case .tooLarge, .conflict: true
         case .badRequest: isPut || [nil, 400, 415, 422].contains(error.status)
@@ -115,7 +115,7 @@ struct WriteFailurePolicy: Sendable {
         refusedForNow = error.code == .unavailable ? refusedForNow + 1 : 0
         if error.code == .unavailable, othersPass || bytesBefore.map({ bytes > $0 }) == true {
             // Other writes succeed meanwhile, so it is not an outage.
-        } else if !Self.mayBeOfDocuments(error) {
+        } else if !Self.mayBeCausedByDocuments(error) {
             (failures, suspectedFailures, begun) = (0, 0, nil)
             bytesBefore = error.code == .unavailable ? bytesBefore ?? bytes : nil
             return
@@ -136,23 +136,23 @@ struct WriteFailurePolicy: Sendable {
         switch error.code {
         // 413, and 400, 409, 412 for the whole request: CouchDB refuses all for one bad document. If even an empty
         // write is refused, the document is not the cause.
-        case _ where mayBeOfContent(error): return isSingle ? .ask(.doWritesPass) : .halve
-        case _ where Self.mayBeOfDocuments(error):
+        case _ where mayBeCausedByContent(error): return isSingle ? .ask(.writesAreAllowed) : .halve
+        case _ where Self.mayBeCausedByDocuments(error):
             let limits = error.isCut ? limits : .usual
             guard isSingle else { return failures >= limits.beforeHalving ? .halve : .wait }
             guard failures > 1 else { return .wait }
             // A gateway may close the connection only for this document. No probe after a 500, which proves nothing.
-            if error.code != .serverError, suspectedFailures < failures - 1 { return .ask(.doesGatewayAnswer) }
+            if error.code != .serverError, suspectedFailures < failures - 1 { return .ask(.gatewayResponds) }
             if suspectedFailures >= limits.beforeRejecting { return .reject }
-            return hasLastedTooLong(now) ? .ask(.doesGatewayAnswer) : .wait
+            return hasLastedTooLong(now) ? .ask(.gatewayResponds) : .wait
         // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway may send it for any
         // document.
         case .unavailable
         where isSingle && suspectedFailures >= AttemptLimits.failures * (error.status == 503 ? 3 : 1):
             return .reject
-        case _ where mayBeRefusal(error): return .ask(.doWritesPass)
+        case _ where mayBeRefusal(error): return .ask(.writesAreAllowed)
         // A firewall in front of the gateway may block one of these documents, and accept others or an empty write.
-        case .forbidden, .notFound, .notOffered, .badRequest: return mayBeFirewall ? .ask(.doWritesPass) : .wait
+        case .forbidden, .notFound, .notOffered, .badRequest: return mayBeFirewall ? .ask(.writesAreAllowed) : .wait
         default: return .wait
         }
     }
@@ -162,10 +162,10 @@ struct WriteFailurePolicy: Sendable {
         given answer: Bool, to question: Question, now: ContinuousClock.Instant = .now
     ) -> Advice {
         switch question {
-        case .doWritesPass:
+        case .writesAreAllowed:
             guard answer else { return .wait }
             return isSingle ? .reject : .halve
-        case .doesGatewayAnswer:
+        case .gatewayResponds:
             guard answer else { return .wait }
             if suspectedFailures < failures - 1 { suspectedFailures += 1 }
             return suspectedFailures >= limits.beforeRejecting || hasLastedTooLong(now) ? .reject : .wait
@@ -180,12 +180,12 @@ struct WriteFailurePolicy: Sendable {
         // The gateway has answered between several lost connections of this request, so it is not an outage.
         let isCutAlone = error.isCut && suspectedFailures > 1
         return isSingle && (othersPass || hasFailedBefore || isCutAlone)
-            && (Self.mayBeOfDocuments(error) || error.code == .unavailable)
+            && (Self.mayBeCausedByDocuments(error) || error.code == .unavailable)
     }
 
     private func hasLastedTooLong(_ now: ContinuousClock.Instant) -> Bool {
         guard failures >= AttemptLimits.failures, let begun else { return false }
-        return begun.duration(to: now) >= Self.longestHoldUp
+        return begun.duration(to: now) >= Self.maxBlocking
     }
 }
 

@@ -47,8 +47,8 @@ struct ChangesPage: Sendable {
     }
 
     /// - Note: Source: recorded, `{"seq":1,"id":"_user/GUEST","changes":[]}`, also where documents are included.
-    mutating func append(visitor: Visitor) {
-        begin(FeedPosition(visitor.sequence), JSONWriter.escaped(visitor.feedID))
+    mutating func append(requestUser: RequestUser) {
+        begin(FeedPosition(requestUser.sequence), JSONWriter.escaped(requestUser.feedID))
         text += #","changes":[]}"#.utf8
         text.append(UInt8(ascii: "\n"))
     }

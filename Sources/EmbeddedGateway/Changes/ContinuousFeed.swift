@@ -43,7 +43,7 @@ struct ContinuousFeed {
     /// - Returns: Whether there were any.
     private mutating func sendChanges() async throws -> Bool {
         let end = store.signal.lastSequence
-        parameters.selection.visitor = accounts.refreshed(parameters.selection.visitor)
+        parameters.selection.requestUser = accounts.refreshed(parameters.selection.requestUser)
         var reader = FeedPages(store, parameters, since: checkedPosition, through: end, limit: remaining, separator: "")
         while !reader.isDone {
             let page = try reader.next()

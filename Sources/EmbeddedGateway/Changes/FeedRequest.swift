@@ -22,7 +22,7 @@ struct FeedRequest: Sendable {
     var timeout: Duration? = .milliseconds(300_000)
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1. The query takes precedence over the body of a POST.
-    init(_ request: Request, _ visitor: Visitor) throws(RequestError) {
+    init(_ request: Request, _ requestUser: RequestUser) throws(RequestError) {
         let query = request.query
         var settings: ChangesSettings?
         switch request.method {
@@ -45,7 +45,7 @@ struct FeedRequest: Sendable {
         if !position.isEmpty { sinceText = FeedPosition.unquoted(position) }
         limit = number("limit").flatMap { $0 > 0 ? $0 : nil }
         selection.includesDocuments = flag("include_docs")
-        selection.visitor = visitor
+        selection.requestUser = requestUser
         selection.includesBranches = text("style") == "all_docs"
         selection.activeOnly = flag("active_only")
         selection.namesVersions = text("version_type") == "cv"

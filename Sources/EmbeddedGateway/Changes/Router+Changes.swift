@@ -3,7 +3,7 @@ internal import HTTPServing
 extension Router {
     /// `/DB/_changes`.
     func changes(_ request: Request) async throws -> Answer {
-        let parameters = try FeedRequest(request, visitor)
+        let parameters = try FeedRequest(request, requestUser)
         switch parameters.feed {
         case .normal: return try await normalFeed(parameters)
         case .longpoll:
@@ -51,7 +51,7 @@ extension Router {
         try await send(ChangesArray.opening)
         while true {
             let end = store.signal.lastSequence
-            parameters.selection.visitor = accounts.refreshed(parameters.selection.visitor)
+            parameters.selection.requestUser = accounts.refreshed(parameters.selection.requestUser)
             var reader = FeedPages(
                 store, parameters, since: checkedPosition, through: end, limit: parameters.limit, separator: ",")
             let page = try reader.next()

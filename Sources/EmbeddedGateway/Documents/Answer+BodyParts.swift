@@ -39,7 +39,7 @@ extension BodyPieces {
     }
 
     /// Sends all pieces. Data that is loaded but not yet sent is counted in `kept`.
-    consuming func send(_ send: Answer.Send, counting kept: KeptBytes) async throws {
+    consuming func send(_ send: Answer.Send, counting kept: BufferedBytes) async throws {
         var pieces = self
         while let piece = try pieces.next() {
             try await kept.counting(pieces.loadedLength) { try await send(piece) }

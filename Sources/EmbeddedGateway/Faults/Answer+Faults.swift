@@ -4,7 +4,7 @@ internal import NIOConcurrencyHelpers
 extension Answer {
     /// Splits the body into pieces of at most `count` bytes, each sent separately.
     func sliced(_ count: Int, _ pause: Duration) -> Answer {
-        onTheWay { [kept] bytes, send in
+        mappingBody { [kept] bytes, send in
             for start in stride(from: 0, to: bytes.count, by: count) {
                 let slice = Array(bytes[start..<min(start + count, bytes.count)])
                 try await kept.counting(bytes.count) { try await send(slice) }
@@ -17,7 +17,7 @@ extension Answer {
     func cut(after count: Int) -> Answer {
         guard count > 0 else { return .withheld() }
         let left = NIOLockedValueBox(count)
-        return onTheWay { [kept] bytes, send in
+        return mappingBody { [kept] bytes, send in
             let (part, isCut) = left.withLockedValue { left in
                 let part = bytes.prefix(left)
                 left -= part.count
@@ -29,7 +29,7 @@ extension Answer {
     }
 
     /// Passes each piece of the body through `pass`. The head is unchanged.
-    private func onTheWay(_ pass: @escaping @Sendable ([UInt8], Send) async throws -> Void) -> Answer {
+    private func mappingBody(_ pass: @escaping @Sendable ([UInt8], Send) async throws -> Void) -> Answer {
         var answer = self
         switch body {
         case .none, .withheld: return self

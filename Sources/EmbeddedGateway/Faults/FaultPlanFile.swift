@@ -133,7 +133,7 @@ struct FaultPlanFile {
             if let after = value["after"] { timing.after = try extent(after, "\"after\"") }
         }
         mistakes.gather { () throws(FaultPlanMistake) in
-            if let stay = value["for"] { timing.stay = try extent(stay, "\"for\"") }
+            if let duration = value["for"] { timing.duration = try extent(duration, "\"for\"") }
         }
         mistakes.gather { () throws(FaultPlanMistake) in
             if let share = value["share"] { timing.frequency = .share(try self.share(share, "\"share\"")) }

@@ -19,7 +19,7 @@ struct FaultTiming: Sendable {
     /// The requests or the time, from the gateway's start, before the fault becomes active. Nil for none.
     var after: Extent?
     /// How long the fault then lasts. Nil for no limit.
-    var stay: Extent?
+    var duration: Extent?
     var frequency = Frequency.always
     /// The most occurrences. Nil for no limit.
     var times: Int?
@@ -34,7 +34,7 @@ extension FaultTiming: CustomStringConvertible {
             case .every(let count): ", one in \(count)"
             }
         if let after { text += ", after \(after)" }
-        if let stay { text += ", for \(stay)" }
+        if let duration { text += ", for \(duration)" }
         if let times { text += times == 1 ? ", once" : ", at most \(times) times" }
         return text
     }
@@ -68,7 +68,7 @@ struct FaultProgress: Sendable {
         matched += 1
         guard begin(timing, elapsed), let beginning else { return false }
         let number = matched - beginning.matched
-        switch timing.stay {
+        switch timing.duration {
         case .requests(let count) where number > count: return false
         case .time(let time) where elapsed - beginning.elapsed >= time: return false
         default: break

@@ -65,7 +65,7 @@ extension Router {
     }
 
     private func heartbeats(_ request: Request, every pause: Duration) throws -> Answer {
-        let isContinuous = try FeedRequest(request.decompressed(), visitor).feed == .continuous
+        let isContinuous = try FeedRequest(request.decompressed(), requestUser).feed == .continuous
         return Answer(
             status: 200,
             fields: [.neverCached, isContinuous ? HTTPField("Content-Type", "application/octet-stream") : .json],
@@ -80,7 +80,7 @@ extension Router {
 
     /// The same request with an earlier `since`, first in the query because the first one counts.
     private func rewound(_ request: Request, by count: Int) throws -> Request {
-        let since = try FeedRequest(request, visitor).since.plainSequence
+        let since = try FeedRequest(request, requestUser).since.plainSequence
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = "since=\(max(0, since - count))" + (parts.count > 1 ? "&\(parts[1])" : "")
         return Request(request.method, "\(parts[0])?\(query)", fields: request.fields, body: request.body)

@@ -34,7 +34,7 @@ extension Answer {
 
     /// Each piece can be decompressed on arrival, because a longpoll may then be silent for a long time.
     private static func compress(
-        _ make: @Sendable (@escaping Send) async throws -> Void, _ kept: KeptBytes, _ send: @escaping Send
+        _ make: @Sendable (@escaping Send) async throws -> Void, _ kept: BufferedBytes, _ send: @escaping Send
     ) async throws {
         let stream = NIOLockedValueBox(GzipPieces())
         try await make { bytes in

@@ -33,7 +33,7 @@ struct OpenRevisions: Sendable {
             if names.count > 1, let loaded = body?.loadedLength, loaded > BodyPieces.limit { body = nil }
         }
         if let body { return try Answer(fields: fields, body, from: router.store) }
-        let kept = KeptBytes()
+        let kept = BufferedBytes()
         var answer = Answer(
             status: 200, fields: fields,
             body: .streamed { [self, length] send in

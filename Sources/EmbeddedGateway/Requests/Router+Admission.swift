@@ -33,7 +33,7 @@ extension Router {
         guard let collection = collections[name] else { throw RequestError(404, "keyspace \(keyspace) not found") }
         var router = self
         router.store = collection
-        router.visitor = visitor.entering(name)
+        router.requestUser = requestUser.entering(name)
         return router
     }
 
@@ -42,15 +42,15 @@ extension Router {
     /// - Parameter requiresLogin: Whether an anonymous request is refused.
     /// - Throws: ``RequestError`` 401.
     /// - Note: Source: recorded, Sync Gateway 4.1.1; `setUserForPublicAuth` for the order.
-    func admitted(_ request: Request, requiresLogin: Bool) throws(RequestError) -> Visitor {
+    func admitted(_ request: Request, requiresLogin: Bool) throws(RequestError) -> RequestUser {
         if let (name, password) = request.credentials, !name.isEmpty {
-            guard let visitor = accounts.visitor(name, password: password) else {
+            guard let requestUser = accounts.requestUser(name, password: password) else {
                 throw RequestError(401, "Invalid login", headers: [.basicRealm])
             }
-            return visitor
+            return requestUser
         }
         if let id = request.cookie(Sessions.cookieName) {
-            if let visitor = visitor(session: id) { return visitor }
+            if let requestUser = requestUser(session: id) { return requestUser }
             if requiresLogin { throw RequestError(401, "Session Invalid") }
         }
         if let guest = accounts.guest { return guest }
@@ -58,12 +58,12 @@ extension Router {
         return .anonymous
     }
 
-    private func visitor(session id: String) -> Visitor? {
-        guard let (user, renewedUntil) = accounts.sessions.use(id), var visitor = accounts.visitor(user) else {
+    private func requestUser(session id: String) -> RequestUser? {
+        guard let (user, renewedUntil) = accounts.sessions.use(id), var requestUser = accounts.requestUser(user) else {
             return nil
         }
-        visitor.cookie = renewedUntil.map { .sessionCookie(id, path: "/\(database)", expires: $0) }
-        return visitor
+        requestUser.cookie = renewedUntil.map { .sessionCookie(id, path: "/\(database)", expires: $0) }
+        return requestUser
     }
 }
 

@@ -7,7 +7,7 @@ extension Router {
     /// - Note: Source: recorded, Sync Gateway 4.1.1. `total_rows` counts the rows of the answer.
     func allDocuments(_ request: Request) async throws -> Answer {
         let query = request.query
-        var range = DocumentRange(includesDocuments: query.flag("include_docs"), visitor: visitor)
+        var range = DocumentRange(includesDocuments: query.flag("include_docs"), requestUser: requestUser)
         range.includesChannels = query.flag("channels")
         range.includesSequences = query.flag("update_seq")
         range.start = query["startkey"].map(Self.unquoted)

@@ -97,7 +97,7 @@ extension Router {
         entries.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let document = try IncomingDocument.same(
             body: current?.body ?? Array("{}".utf8), revision: named, attachments: entries)
-        let revision = try await store.write(DocumentEdit(id: id, document, isNew: true), as: visitor)
+        let revision = try await store.write(DocumentEdit(id: id, document, isNew: true), as: requestUser)
         return Self.written(id, revision, status: adding ? 201 : 200)
     }
 
@@ -109,7 +109,7 @@ extension Router {
         {
             return nil
         }
-        guard visitor.sees(document.channels) else {
+        guard requestUser.sees(document.channels) else {
             throw RequestError(404, "Document revision is not accessible")
         }
         return document

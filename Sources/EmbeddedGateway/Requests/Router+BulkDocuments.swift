@@ -19,7 +19,7 @@ extension Router {
             }
             return BulkLine(object, isNew: isNew, refused: refusedDocuments?.next())
         }
-        let outcomes = try await store.write(lines.compactMap { try? $0.edit.get() }, as: visitor)
+        let outcomes = try await store.write(lines.compactMap { try? $0.edit.get() }, as: requestUser)
         let localOutcomes = try await writeLocalDocuments(localDocuments)
         return .json(Self.rows(lines, outcomes, localOutcomes), status: 201)
     }

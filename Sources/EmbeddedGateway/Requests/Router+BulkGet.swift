@@ -16,7 +16,7 @@ extension Router {
         let query = request.query
         let compressesParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
         let parts = MultipartWriter(compressesJSON: compressesParts)
-        let kept = KeptBytes()
+        let kept = BufferedBytes()
         return Answer(
             status: 200, fields: [parts.contentType("mixed")],
             body: .streamed { send in
@@ -35,7 +35,7 @@ extension Router {
     /// - Note: Source: CouchDB 3.5, `bulk_get` in `couch_replicator_api_wrap.erl`.
     private func bulkGetRows(_ request: Request, _ requestedDocuments: JSONValue) -> Answer {
         let query = request.query
-        let kept = KeptBytes()
+        let kept = BufferedBytes()
         return Answer(
             status: 200, fields: [.json],
             body: .streamed { send in

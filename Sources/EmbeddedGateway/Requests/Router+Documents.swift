@@ -41,10 +41,10 @@ extension Router {
     func stored(_ id: String, revision: String?) throws -> StoredDocument {
         if let revision {
             guard let document = try store.revision(revision, of: id) else { throw RequestError.missing }
-            return visitor.sees(document.channels) ? document : document.redacted
+            return requestUser.sees(document.channels) ? document : document.redacted
         }
         guard let document = try store.winner(of: id) else { throw RequestError.missing }
-        guard visitor.sees(document.channels) else { throw RequestError(403, "forbidden") }
+        guard requestUser.sees(document.channels) else { throw RequestError(403, "forbidden") }
         if document.isDeleted { throw RequestError.deleted }
         return document
     }
@@ -61,7 +61,7 @@ extension Router {
         var document = try IncomingDocument(object, isNew: isNew, following: following)
         if let named { document.revision = named }
         let edit = try DocumentEdit(id: id, document, isNew: isNew)
-        return Self.written(id, try await store.write(edit, as: visitor), status: 201, tagged: isNew)
+        return Self.written(id, try await store.write(edit, as: requestUser), status: 201, tagged: isNew)
     }
 
     /// Checks how a document names the revision that it replaces.
@@ -88,7 +88,7 @@ extension Router {
         }
         let document = try IncomingDocument(object, following: following)
         let id = document.id ?? StoredDocumentID.make()
-        let revision = try await store.write(DocumentEdit(id: id, document, isNew: true), as: visitor)
+        let revision = try await store.write(DocumentEdit(id: id, document, isNew: true), as: requestUser)
         var answer = Self.written(id, revision, status: 200)
         answer.fields.append(HTTPField("Location", StoredDocumentID.inPath(id)))
         return answer
@@ -97,7 +97,7 @@ extension Router {
     private func deleteDocument(_ request: Request, _ id: String) async throws -> Answer {
         let named = request.namedRevision
         let edit = try DocumentEdit(id: id, .tombstone(of: named), isNew: true)
-        return Self.written(id, try await store.write(edit, as: visitor), status: 200, tagged: false)
+        return Self.written(id, try await store.write(edit, as: requestUser), status: 200, tagged: false)
     }
 
     /// - Note: Source: recorded, `{"id":ID,"ok":true,"rev":REV,"cv":VERSION}`.

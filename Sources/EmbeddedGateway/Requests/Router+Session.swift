@@ -8,7 +8,7 @@ extension Router {
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func session(_ request: Request) async throws -> Answer {
         switch request.method {
-        case "GET", "HEAD": return description(of: visitor)
+        case "GET", "HEAD": return description(of: requestUser)
         case "POST": return try logIn(request)
         case "DELETE": return try logOut(request)
         default: throw RequestError.methodNotAllowed("DELETE, GET, HEAD, POST")
@@ -17,7 +17,7 @@ extension Router {
 
     /// Logs in with the name and password in the body, or as the user of the request's header fields.
     private func logIn(_ request: Request) throws -> Answer {
-        let user = try named(request) ?? (visitor.name == nil ? nil : visitor)
+        let user = try named(request) ?? (requestUser.name == nil ? nil : requestUser)
         guard let user, let name = user.name else { throw RequestError(401, "Invalid login") }
         let (id, expires) = accounts.sessions.begin(for: name)
         var answer = description(of: user)
@@ -25,14 +25,14 @@ extension Router {
         return answer
     }
 
-    private func named(_ request: Request) throws(RequestError) -> Visitor? {
+    private func named(_ request: Request) throws(RequestError) -> RequestUser? {
         let object: JSONValue
         do { object = try request.object() } catch {
-            if visitor.name != nil { return nil }
+            if requestUser.name != nil { return nil }
             throw error
         }
         guard let name = object["name"]?.string, !name.isEmpty else { return nil }
-        return accounts.visitor(name, password: object["password"]?.string ?? "")
+        return accounts.requestUser(name, password: object["password"]?.string ?? "")
     }
 
     private func logOut(_ request: Request) throws(RequestError) -> Answer {
@@ -43,8 +43,9 @@ extension Router {
     }
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1: lists the channels of the default collection, if it exists.
-    private func description(of visitor: Visitor) -> Answer {
-        let visitor = collections[Self.defaultCollection] == nil ? visitor : visitor.entering(Self.defaultCollection)
+    private func description(of requestUser: RequestUser) -> Answer {
+        let requestUser =
+            collections[Self.defaultCollection] == nil ? requestUser : requestUser.entering(Self.defaultCollection)
         var body = JSONWriter()
         body.object { body in
             body.name("authentication_handlers")
@@ -53,9 +54,9 @@ extension Router {
             body.name("userCtx")
             body.object { context in
                 context.name("channels")
-                if visitor.channels.isEmpty { context.null() } else { context.channels(of: visitor) }
+                if requestUser.channels.isEmpty { context.null() } else { context.channels(of: requestUser) }
                 context.name("name")
-                if let name = visitor.name { context.escapedString(name) } else { context.null() }
+                if let name = requestUser.name { context.escapedString(name) } else { context.null() }
             }
         }
         return .json(body.bytes)
@@ -63,9 +64,9 @@ extension Router {
 }
 
 extension JSONWriter {
-    fileprivate mutating func channels(of visitor: Visitor) {
+    fileprivate mutating func channels(of requestUser: RequestUser) {
         object { list in
-            let sorted = visitor.channels.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            let sorted = requestUser.channels.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
             for (channel, sequence) in sorted {
                 list.name(channel)
                 list.integer(sequence)

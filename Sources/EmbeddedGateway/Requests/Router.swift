@@ -15,7 +15,7 @@ struct Router: Sendable {
     /// Whether requests come through the administrative port.
     var isAdministration = false
     /// The user who makes the request.
-    var visitor = Visitor.anonymous
+    var requestUser = RequestUser.anonymous
     /// The injected faults.
     var faults = FaultInjection()
     /// Whether requests are logged.
@@ -72,7 +72,7 @@ struct Router: Sendable {
         try checkDatabase(request, path[0])
         var router = self
         let isSession = path.count == 2 && path[1] == "_session"
-        router.visitor = isAdministration ? .administrator : try admitted(request, requiresLogin: !isSession)
+        router.requestUser = isAdministration ? .administrator : try admitted(request, requiresLogin: !isSession)
         let isDatabase = path.count == 1 || (path.count == 2 && path[1].isEmpty && request.method != "POST")
         if isDatabase || isSession {
             try checkName(path[0])
@@ -89,7 +89,7 @@ struct Router: Sendable {
     func carriedOut(_ request: Request, _ path: [String]) async throws -> Answer {
         try await store.expireDue(asking: path.count > 1 ? path[1] : "")
         var answer = try await inDatabase(request.decompressed(), path)
-        if let cookie = visitor.cookie { answer.fields.append(cookie) }
+        if let cookie = requestUser.cookie { answer.fields.append(cookie) }
         return answer
     }
 

@@ -6,7 +6,7 @@ internal import GRDB
 /// Without this check, a gateway would add its tables to any SQLite database.
 struct DatabaseFile {
     /// The file is not a gateway's database.
-    struct Foreign: Error, CustomStringConvertible {
+    struct NotAGatewayDatabase: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -16,14 +16,14 @@ struct DatabaseFile {
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// - Throws: ``Foreign``; GRDB's `DatabaseError` if the file can't be read.
+    /// - Throws: ``NotAGatewayDatabase``; GRDB's `DatabaseError` if the file can't be read.
     func check() throws {
         guard exists else { return try checkFolder() }
         var isFolder = false
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-        if isFolder { throw Foreign(description: "it is a folder") }
+        if isFolder { throw NotAGatewayDatabase(description: "it is a folder") }
         do { try checkTables() } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
-            throw Foreign(description: "it is not an SQLite database; correct the path")
+            throw NotAGatewayDatabase(description: "it is not an SQLite database; correct the path")
         }
     }
 
@@ -48,12 +48,12 @@ struct DatabaseFile {
             let migrations = try Schema.migrator.appliedIdentifiers(db)
             guard migrations.contains(Schema.firstMigration) else {
                 let names = tables.prefix(Self.tablesShown).joined(separator: ", ")
-                throw Foreign(
+                throw NotAGatewayDatabase(
                     description: "it belongs to another program: its tables are "
                         + (tables.count > Self.tablesShown ? names + ", …" : names))
             }
             if try Schema.migrator.hasBeenSuperseded(db) {
-                throw Foreign(description: "a newer changebot wrote it; use that one")
+                throw NotAGatewayDatabase(description: "a newer changebot wrote it; use that one")
             }
         }
     }

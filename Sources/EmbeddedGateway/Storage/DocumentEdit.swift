@@ -18,12 +18,12 @@ extension Store {
     /// Writes documents in one transaction, in order. Each has its own outcome; a refused document does not affect the
     /// others.
     ///
-    /// - Parameter visitor: The user who writes, for the sync function.
+    /// - Parameter requestUser: The user who writes, for the sync function.
     func write(
-        _ edits: [DocumentEdit], as visitor: Visitor = .administrator
+        _ edits: [DocumentEdit], as requestUser: RequestUser = .administrator
     ) async throws -> [Result<WrittenRevision, RequestError>] {
         let (outcomes, sequence, era) = try await database.write { [self] db in
-            var writer = try DocumentWriter(db, self, visitor)
+            var writer = try DocumentWriter(db, self, requestUser)
             var outcomes: [Result<WrittenRevision, RequestError>] = []
             outcomes.reserveCapacity(edits.count)
             for edit in edits {
@@ -37,8 +37,8 @@ extension Store {
         return outcomes
     }
 
-    func write(_ edit: DocumentEdit, as visitor: Visitor = .administrator) async throws -> WrittenRevision {
-        try await write([edit], as: visitor)[0].get()
+    func write(_ edit: DocumentEdit, as requestUser: RequestUser = .administrator) async throws -> WrittenRevision {
+        try await write([edit], as: requestUser)[0].get()
     }
 }
 

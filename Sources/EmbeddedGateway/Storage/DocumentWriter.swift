@@ -8,7 +8,7 @@ struct DocumentWriter {
     /// The collection and its sync function.
     let store: Store
     /// The user who writes.
-    let visitor: Visitor
+    let requestUser: RequestUser
     private var collection: Int64 { store.collection }
     private let firstSequence: Int
     var sequence: Int
@@ -17,10 +17,10 @@ struct DocumentWriter {
     private var revisionKey: Int64
     private var versions: DocumentVersions
 
-    init(_ db: Database, _ store: Store, _ visitor: Visitor) throws {
+    init(_ db: Database, _ store: Store, _ requestUser: RequestUser) throws {
         self.db = db
         self.store = store
-        self.visitor = visitor
+        self.requestUser = requestUser
         rules = store.rules
         sequence = try Store.lastSequence(db)
         firstSequence = sequence
@@ -94,7 +94,7 @@ struct DocumentWriter {
         guard let current else {
             let attachments = try entries(edit, history[0], nil)
             let decision = try decision(edit, history[0], parent: nil)
-            let parent = try insertNames(history.dropFirst(), of: try documentKeyToCome(), onto: nil)
+            let parent = try insertNames(history.dropFirst(), of: try nextDocumentKey(), onto: nil)
             return try place(edit, history[0], attachments, decision, parent: parent)
         }
         let tree = try RevisionTree(of: current.key, db)
@@ -150,7 +150,7 @@ struct DocumentWriter {
         return parent
     }
 
-    private func documentKeyToCome() throws -> Int64 {
+    private func nextDocumentKey() throws -> Int64 {
         (try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(key) FROM documents")) ?? 0) + 1
     }
 

@@ -7,13 +7,13 @@ internal import NIOConcurrencyHelpers
 /// separate file, because closing another descriptor of the database itself would release SQLite's own locks
 /// (fcntl(2)). The lock always ends with the process; the file remains.
 final class FileLock: Sendable {
-    struct Held: Error, CustomStringConvertible {
+    struct AlreadyLocked: Error, CustomStringConvertible {
         var description: String { "another gateway has it open; stop that one, or use its URL" }
     }
 
     private let descriptor: NIOLockedValueBox<Int32?>
 
-    /// - Throws: ``Held``, or a system error if the lock file can't be created.
+    /// - Throws: ``AlreadyLocked``, or a system error if the lock file can't be created.
     init(besides path: String) throws {
         let resolved = realpath(path, nil)
         defer { free(resolved) }
@@ -22,7 +22,7 @@ final class FileLock: Sendable {
         guard descriptor >= 0 else { throw SystemError(errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw Held()
+            throw AlreadyLocked()
         }
         self.descriptor = NIOLockedValueBox(descriptor)
     }

@@ -23,7 +23,7 @@ struct RevocationQuery {
         var due: [String: ChannelChange] = [:]
         try collect(placed, losses, db, &due)
         try collect(removed, losses, namesChannels: true, db, &due)
-        if losses[Visitor.starChannel] != nil { try collect(all, losses, db, &due) }
+        if losses[RequestUser.starChannel] != nil { try collect(all, losses, db, &due) }
         return Array(due.values)
     }
 
@@ -46,7 +46,7 @@ struct RevocationQuery {
     /// For the channel of all documents. If a document has several revisions, some may be older than the loss.
     private var all: String {
         """
-        SELECT d.id, d.sequence, '\(Visitor.starChannel)' AS channel, iif(r.generation > 1, 0, d.sequence), r.revision,
+        SELECT d.id, d.sequence, '\(RequestUser.starChannel)' AS channel, iif(r.generation > 1, 0, d.sequence), r.revision,
             r.deleted, d.key AS document
         FROM documents d JOIN revisions r ON r.key = d.winner
         """

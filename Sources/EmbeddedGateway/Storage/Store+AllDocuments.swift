@@ -14,7 +14,7 @@ struct DocumentRange: Sendable {
     /// `update_seq=true`: adds the sequence of each document.
     var includesSequences = false
     /// The user who makes the request.
-    var visitor = Visitor.unrestricted
+    var requestUser = RequestUser.unrestricted
 }
 
 /// A page of rows of `_all_docs`, as text.
@@ -51,7 +51,7 @@ extension Store {
             while page.count < most, page.text.count < ChangesPage.maximumBytes, let row = try rows.next() {
                 page.lastID = row[0]
                 let channels = DocumentChannels.read(stored: (row[4] as Data?).map { Array($0) })
-                guard range.visitor.sees(channels) else { continue }
+                guard range.requestUser.sees(channels) else { continue }
                 page.append(row, channels, range, isFirst: after == nil && page.count == 0)
             }
             page.isLast = page.count < most && page.text.count < ChangesPage.maximumBytes
@@ -79,7 +79,7 @@ extension Store {
                     continue
                 }
                 let channels = DocumentChannels.read(stored: (row[4] as Data?).map { Array($0) })
-                if range.visitor.sees(channels) {
+                if range.requestUser.sees(channels) {
                     page.append(row, channels, range, isFirst: isFirst)
                 } else {
                     page.append(id, RequestError(403, "forbidden"), isFirst: isFirst)
@@ -106,7 +106,7 @@ extension DocumentsPage {
         text += revision
         if range.includesChannels {
             text += #","channels":"#.utf8
-            text += DocumentChannels.write(channels.filter { range.visitor.sees([$0]) }) ?? Array("[]".utf8)
+            text += DocumentChannels.write(channels.filter { range.requestUser.sees([$0]) }) ?? Array("[]".utf8)
         }
         // With documents included, Sync Gateway omits the versions.
         if !range.includesDocuments, let version = row[6] as String? {

@@ -4,7 +4,7 @@ internal import LosslessJSON
 /// Which changes a feed returns, and in which form.
 struct ChangeSelection: Sendable {
     /// The user of the feed.
-    var visitor = Visitor.unrestricted
+    var requestUser = RequestUser.unrestricted
     /// `filter=sync_gateway/bychannel`. Nil for all of the user's channels.
     var channels: Set<String>?
     var includesDocuments = false
@@ -21,22 +21,22 @@ struct ChangeSelection: Sendable {
 
     /// The relevant channels, each with the sequence of its grant. Nil without a filter.
     var grants: [String: Int]? {
-        guard visitor.seesEverything else {
-            return visitor.channels.filter { includes($0.key) }
+        guard requestUser.seesEverything else {
+            return requestUser.channels.filter { includes($0.key) }
         }
-        guard let channels, !channels.contains(Visitor.starChannel) else { return nil }
+        guard let channels, !channels.contains(RequestUser.starChannel) else { return nil }
         return Dictionary(uniqueKeysWithValues: channels.map { ($0, Store.guestSequence) })
     }
 
     /// The relevant lost channels, each with the sequence of the loss.
     var losses: [String: Int] {
         guard includesRevocations, !activeOnly else { return [:] }
-        return visitor.lostChannels.filter { includes($0.key) }
+        return requestUser.lostChannels.filter { includes($0.key) }
     }
 
     /// Whether the filter accepts a channel of the user. `*` stands for all channels.
     private func includes(_ channel: String) -> Bool {
-        channels.map { $0.contains(channel) || $0.contains(Visitor.starChannel) } ?? true
+        channels.map { $0.contains(channel) || $0.contains(RequestUser.starChannel) } ?? true
     }
 
     var idList: String? {
@@ -66,21 +66,21 @@ extension Store {
     ) throws -> ChangesPage {
         try read { db in
             var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
-            let grant = selection.visitor.channels[Visitor.starChannel] ?? Self.guestSequence
+            let grant = selection.requestUser.channels[RequestUser.starChannel] ?? Self.guestSequence
             let rows = try rows(since: Self.floor(since, grant), through: end, selection, db)
             var own = Self.ownPosition(selection, since: since, through: end)
             while page.hasRoom(limit), let row = try rows.next() {
                 let sequence: Int = row[ChangeColumns.sequence]
                 let position = FeedPosition(sequence, trigger: Self.isBackfill(sequence, grant) ? grant : nil)
                 if let due = own, due < position {
-                    page.append(visitor: selection.visitor)
+                    page.append(requestUser: selection.requestUser)
                     own = nil
                     guard page.hasRoom(limit) else { break }
                 }
                 if position.trigger != nil, row[ChangeColumns.isDeleted] { continue }
                 try page.append(row, position, selection, Self.branches(row, selection, db))
             }
-            if own != nil, page.hasRoom(limit) { page.append(visitor: selection.visitor) }
+            if own != nil, page.hasRoom(limit) { page.append(requestUser: selection.requestUser) }
             page.isLast = page.hasRoom(limit)
             return page
         }
@@ -90,7 +90,7 @@ extension Store {
     private static func ownPosition(
         _ selection: ChangeSelection, since: FeedPosition, through end: Int
     ) -> FeedPosition? {
-        let own = FeedPosition(selection.visitor.sequence)
+        let own = FeedPosition(selection.requestUser.sequence)
         return selection.ids == nil && own > since && own.sequence <= end ? own : nil
     }
 

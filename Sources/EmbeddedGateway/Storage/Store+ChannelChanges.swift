@@ -14,7 +14,7 @@ struct Removal: Sendable {
 /// A row due in a feed that is limited to some channels.
 struct ChannelChange: Sendable {
     enum Content: Sendable {
-        case visitor
+        case requestUser
         /// A document by its key, with the sequence of its newest change, and the channels that it left with that.
         case document(Int64, sequence: Int, removed: [String] = [])
         case removal(Removal)
@@ -53,9 +53,9 @@ extension Store {
                 losses: selection.losses, held: Array(grants.keys), since: since, end: end, ids: selection.idList,
                 collection: collection
             ).changes(db)
-            let own = FeedPosition(selection.visitor.sequence)
+            let own = FeedPosition(selection.requestUser.sequence)
             if selection.ids == nil, own > since, own.sequence <= end {
-                changes.append(ChannelChange(position: own, content: .visitor))
+                changes.append(ChannelChange(position: own, content: .requestUser))
             }
             return changes.sorted { $0.position < $1.position }
         }
@@ -79,7 +79,7 @@ extension Store {
                 guard page.hasRoom(limit) else { break }
                 used += 1
                 switch change.content {
-                case .visitor: page.append(visitor: selection.visitor)
+                case .requestUser: page.append(requestUser: selection.requestUser)
                 case .removal(let removal):
                     try page.append(removal, change.position, selection, Self.body(of: removal, selection, db))
                 case .revocation(let document):
@@ -108,7 +108,7 @@ extension Store {
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [removal.document, removal.revision]) else { return nil }
         let channels = DocumentChannels.read(stored: (row[0] as Data?).map { Array($0) })
-        return selection.visitor.sees(channels) ? row : nil
+        return selection.requestUser.sees(channels) ? row : nil
     }
 }
 

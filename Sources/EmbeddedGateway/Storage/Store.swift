@@ -29,8 +29,8 @@ final class Store: Sendable {
     /// The collection's sync function.
     let function = SyncFunctionSlot()
 
-    /// - Throws: GRDB's `DatabaseError` if the file can't be opened; ``DatabaseFile/Foreign`` if it is not a gateway's
-    ///   database; ``FileLock/Held`` if another gateway has it open.
+    /// - Throws: GRDB's `DatabaseError` if the file can't be opened; ``DatabaseFile/NotAGatewayDatabase`` if it is not
+    ///   a gateway's database; ``FileLock/AlreadyLocked`` if another gateway has it open.
     init(_ storage: EmbeddedGateway.Storage, rules: WritingRules = WritingRules()) throws {
         self.rules = rules
         collection = 0

@@ -109,11 +109,12 @@ extension DocumentWriter {
 
     /// The user who writes, with the roles and channels as of this transaction. Nil for an administrator.
     private func writer() throws -> SyncFunctionCall.Writer? {
-        guard !visitor.isAdministrator else { return nil }
-        let name = visitor.name ?? ""
+        guard !requestUser.isAdministrator else { return nil }
+        let name = requestUser.name ?? ""
         let reader = PrincipalReader(db: db)
-        guard visitor.isRestricted, let principal = try reader.principal(Principal.user(visitor.name)) else {
-            return .init(name: name, roles: [], channels: [Visitor.publicChannel] + visitor.channels.keys.sorted())
+        guard requestUser.isRestricted, let principal = try reader.principal(Principal.user(requestUser.name)) else {
+            return .init(
+                name: name, roles: [], channels: [RequestUser.publicChannel] + requestUser.channels.keys.sorted())
         }
         let access = ChannelAccess.of(principal, roles: try reader.roles(of: principal))
         return .init(

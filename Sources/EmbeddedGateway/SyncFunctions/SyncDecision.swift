@@ -65,7 +65,7 @@ struct SyncDecision: Equatable {
             let name = isRole ? String(user.dropFirst("role:".count)) : user
             guard Self.isPrincipal(name) else { throw .syncFunctionError }
             let key = isRole ? Principal.role(name) : Principal.user(name)
-            for name in call.names where name != Visitor.starChannel {
+            for name in call.names where name != RequestUser.starChannel {
                 grants.insert(PrincipalGrant(principal: key, grant: grant(name)))
             }
         }

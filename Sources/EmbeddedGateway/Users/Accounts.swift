@@ -12,16 +12,16 @@ final class Accounts: Sendable {
     }
 
     private let store: Store
-    private let defaultVisitor: Visitor
+    private let defaultUser: RequestUser
     private let state = NIOLockedValueBox(State())
     /// Held while users change.
     private let changes = TaskLock()
     let sessions: Sessions
 
     /// - Parameter stranger: The user of every request while there are no users.
-    init(_ store: Store, sessions: Sessions = Sessions(), defaultVisitor: Visitor = .unrestricted) {
+    init(_ store: Store, sessions: Sessions = Sessions(), defaultUser: RequestUser = .unrestricted) {
         self.store = store
-        self.defaultVisitor = defaultVisitor
+        self.defaultUser = defaultUser
         self.sessions = sessions
     }
 
@@ -41,7 +41,7 @@ final class Accounts: Sendable {
     }
 
     var current: EmbeddedGateway.Users {
-        state.withLockedValue { $0.users } ?? EmbeddedGateway.Users(guest: .init(channels: [Visitor.starChannel]))
+        state.withLockedValue { $0.users } ?? EmbeddedGateway.Users(guest: .init(channels: [RequestUser.starChannel]))
     }
 
     /// Assigns sequences to the users again after the database was emptied.
@@ -50,15 +50,15 @@ final class Accounts: Sendable {
     }
 
     /// The user of anonymous requests. Nil if GUEST is disabled.
-    var guest: Visitor? {
+    var guest: RequestUser? {
         state.withLockedValue { state in
-            guard let users = state.users else { return defaultVisitor }
-            return users.guest.isDisabled ? nil : visitor(of: nil)
+            guard let users = state.users else { return defaultUser }
+            return users.guest.isDisabled ? nil : requestUser(of: nil)
         }
     }
 
     /// The user with this name and password. Nil if there is none, or it is disabled.
-    func visitor(_ name: String, password: String) -> Visitor? {
+    func requestUser(_ name: String, password: String) -> RequestUser? {
         let (account, known) = state.withLockedValue { ($0.users?.accounts[name], $0.verified[name]) }
         guard let account, !account.isDisabled, let hash = account.password else { return nil }
         let digest = Digest.sha256(Array("\(name):\(password)".utf8))
@@ -66,27 +66,27 @@ final class Accounts: Sendable {
             guard hash.matches(password) else { return nil }
             state.withLockedValue { $0.verified[name] = digest }
         }
-        return visitor(name)
+        return requestUser(name)
     }
 
     /// The user with this name, already authenticated. Nil if the account was removed or disabled.
-    func visitor(_ name: String) -> Visitor? {
+    func requestUser(_ name: String) -> RequestUser? {
         state.withLockedValue { state in
             guard let account = state.users?.accounts[name], !account.isDisabled else { return nil }
-            return visitor(of: name)
+            return requestUser(of: name)
         }
     }
 
-    /// The visitor with current access, for a waiting feed. Unchanged if the account was removed.
-    func refreshed(_ visitor: Visitor) -> Visitor {
-        guard visitor.isRestricted else { return visitor }
-        return (visitor.name.map { self.visitor($0) } ?? guest)?.entering(like: visitor) ?? visitor
+    /// The user with current access, for a waiting feed. Unchanged if the account was removed.
+    func refreshed(_ requestUser: RequestUser) -> RequestUser {
+        guard requestUser.isRestricted else { return requestUser }
+        return (requestUser.name.map { self.requestUser($0) } ?? guest)?.entering(like: requestUser) ?? requestUser
     }
 
-    private func visitor(of name: String?) -> Visitor? {
+    private func requestUser(of name: String?) -> RequestUser? {
         let principals = store.principals.all
         guard let principal = principals[Principal.user(name)] else { return nil }
-        return Visitor(
+        return RequestUser(
             name: name, sequence: principal.sequence, access: ChannelAccess.of(principal, roles: principals))
     }
 }

@@ -5,7 +5,7 @@ struct ChannelAccess: Sendable {
     /// Lost channels, each with the sequence of the loss.
     private(set) var lost: [String: Int] = [:]
 
-    init(held: [String: Int] = [Visitor.publicChannel: Store.guestSequence]) { self.held = held }
+    init(held: [String: Int] = [RequestUser.publicChannel: Store.guestSequence]) { self.held = held }
 
     /// Adds a grant. If a channel is granted several times, the earliest grant counts.
     mutating func hold(_ channel: String, since sequence: Int) {
@@ -17,7 +17,7 @@ struct ChannelAccess: Sendable {
 
     /// Must be called after all grants and losses were added.
     mutating func settle() {
-        lost = held[Visitor.starChannel] == nil ? lost.filter { held[$0.key] == nil } : [:]
+        lost = held[RequestUser.starChannel] == nil ? lost.filter { held[$0.key] == nil } : [:]
     }
 }
 

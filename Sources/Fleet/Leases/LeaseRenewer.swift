@@ -86,7 +86,7 @@ package final class LeaseRenewer: Sendable {
             for tenure in lost { state.tenures[tenure.lease.name] = nil }
             return (kept, lost)
         }
-        for tenure in kept { tenure.prolong(until: deadline(sentAt)) }
+        for tenure in kept { tenure.extend(until: deadline(sentAt)) }
         for tenure in lost {
             tenure.revoke()
             environment.note(.lost(tenure.lease.name))

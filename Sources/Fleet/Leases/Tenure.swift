@@ -43,7 +43,7 @@ package final class Tenure: Sendable {
     package var deadline: Duration { state.withLock(\.deadline) }
 
     /// Moves the deadline forward; never back.
-    func prolong(until deadline: Duration) {
+    func extend(until deadline: Duration) {
         state.withLock { $0.deadline = max($0.deadline, deadline) }
         changed?.raise()
     }

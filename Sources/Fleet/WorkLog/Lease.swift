@@ -69,7 +69,7 @@ package struct Claim: Hashable, Sendable {
 }
 
 /// Up to where every change is answered: none is in the log, and none is parked.
-package struct Answered: Hashable, Sendable {
+package struct AnsweredPosition: Hashable, Sendable {
     /// A former end of the log.
     package var n: Int64
     /// The sequence up to which the feed was read then, as JSON text: a safe start if the log is lost.

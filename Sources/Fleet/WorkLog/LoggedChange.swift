@@ -12,7 +12,7 @@ package struct FeedEntry: Hashable, Sendable {
         case uncounted
 
         /// Whether it is a row of the feed.
-        package var isOfFeed: Bool { self == .changed || self == .deleted }
+        package var isFromFeed: Bool { self == .changed || self == .deleted }
     }
 
     package var kind: Kind
@@ -89,10 +89,10 @@ package struct LoggedChange: Hashable, Sendable {
 
     /// The change that represents several changes of one document: the last one from the feed, otherwise a timer,
     /// otherwise a recount. It has the place of the last change, and is counted if any of them must be.
-    static func standing(for changes: [LoggedChange]) -> LoggedChange? {
+    static func representative(of changes: [LoggedChange]) -> LoggedChange? {
         guard var last = changes.last else { return nil }
         let newest =
-            changes.last { $0.entry.kind.isOfFeed } ?? changes.last { $0.entry.kind == .due } ?? last
+            changes.last { $0.entry.kind.isFromFeed } ?? changes.last { $0.entry.kind == .due } ?? last
         last.entry = newest.entry
         last.mustBeCounted = changes.contains(where: \.mustBeCounted)
         return last

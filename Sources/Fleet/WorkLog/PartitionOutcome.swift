@@ -5,7 +5,7 @@ package struct PartitionOutcome: Hashable, Sendable {
     /// Documents whose parked change is answered.
     package var unparked: [DocumentKey] = []
     package var dead: [DeadChange] = []
-    package var parked: [Parking] = []
+    package var parked: [ParkedChange] = []
     /// Changes of parked documents. Each replaces the parked change and keeps its time. If there is no parked change
     /// any more, it is parked and due at once.
     package var joined: [LoggedChange] = []
@@ -27,7 +27,7 @@ package struct DeadChange: Hashable, Sendable {
 }
 
 /// A change that waits outside the log for its next attempt, so that its partition can continue.
-package struct Parking: Hashable, Sendable {
+package struct ParkedChange: Hashable, Sendable {
     /// The newest change of the document, with the new ``LoggedChange/firstN`` and ``LoggedChange/parks``.
     package var change: LoggedChange
     /// How long after the commit it is due, by the engine's clock.

@@ -55,7 +55,7 @@ package protocol WorkLog: Sendable {
     /// Releases the feed, so that another member can lead at once. Does nothing if the lease is void.
     func resign(_ term: Term) async throws(WorkLogError)
     /// The position up to which every change is answered. Nil: not known yet.
-    func answered() async throws(WorkLogError) -> Answered?
+    func answered() async throws(WorkLogError) -> AnsweredPosition?
     /// Whether no change up to this place is left in the log, and no parked change only has to be counted.
     func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool
 

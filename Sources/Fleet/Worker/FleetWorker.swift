@@ -41,14 +41,14 @@ package final class FleetWorker: Sendable {
     package func run() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { try await self.watch() }
-            var judged: Duration?
+            var judgedAt: Duration?
             while true {
                 let all = current
                 if isStopping.withLock({ $0 }) {
                     if all.isEmpty { break }
                     for loop in all { loop.drain() }
-                } else if let answer = renewer.latest, answer.sentAt != judged {
-                    judged = answer.sentAt
+                } else if let answer = renewer.latest, answer.sentAt != judgedAt {
+                    judgedAt = answer.sentAt
                     try await balance(answer, &group)
                 }
                 try await environment.clock.wait(for: wake, until: nil)
@@ -95,13 +95,13 @@ package final class FleetWorker: Sendable {
         let all = current
         let working = all.filter { !$0.isDraining && !$0.tenure.isRevoked }
         // Leases without a loop: the answer to a grant was lost, or a loop was fenced.
-        let stray = answer.renewal.leases.filter { lease in
+        let unexpected = answer.renewal.leases.filter { lease in
             guard case .partition(let number) = lease.name else { return false }
             return !all.contains { $0.partition == number }
         }
         if working.count > share { giveBack(working.count - share, of: working) }
         let room = max(0, share - working.count)
-        let strayNumbers = stray.compactMap(\.name.partition)
+        let strayNumbers = unexpected.compactMap(\.name.partition)
         if room > 0 {
             let here = Set(all.map(\.partition))
             let wanted = Set(strayNumbers + answer.renewal.free).subtracting(here)
@@ -109,13 +109,13 @@ package final class FleetWorker: Sendable {
             try await claim(preferred, atMost: room, &group)
         }
         let held = Set(partitions)
-        for lease in stray where !held.contains(lease.name.partition ?? -1) { await giveBack(lease) }
+        for lease in unexpected where !held.contains(lease.name.partition ?? -1) { await giveBack(lease) }
     }
 
     private func giveBack(_ count: Int, of working: [PartitionLoop]) {
         let preferred = Partitioning.rendezvous(working.map(\.partition), for: log.owner)
-        let surplus = Set(preferred.suffix(count))
-        for loop in working where surplus.contains(loop.partition) { loop.drain() }
+        let excess = Set(preferred.suffix(count))
+        for loop in working where excess.contains(loop.partition) { loop.drain() }
     }
 
     private func giveBack(_ lease: Lease) async {

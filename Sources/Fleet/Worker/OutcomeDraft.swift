@@ -28,7 +28,7 @@ struct OutcomeDraft {
     }
 
     mutating func park(_ change: LoggedChange, _ delay: Duration, _ reason: String) {
-        outcome.parked.append(Parking(change, delay: delay, reason: reason))
+        outcome.parked.append(ParkedChange(change, delay: delay, reason: reason))
         parked.insert(change.id)
     }
 

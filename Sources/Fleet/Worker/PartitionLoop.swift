@@ -104,7 +104,7 @@ final class PartitionLoop: Sendable {
         var callAfter: Duration?
         /// When the process will have survived the attempt in isolation that is under way.
         var survivesAt: Duration?
-        var isCareful: Bool
+        var isolatesChanges: Bool
         /// From when on the log knows which processes have ended.
         let settledAt: Duration
         /// Whether the partition waits for exclusive use of the process.
@@ -115,7 +115,7 @@ final class PartitionLoop: Sendable {
             claim = loop.inbox.withLock(\.claim)
             window = PartitionWindow(position: claim.position, settings: loop.settings)
             backoff = Backoff(loop.settings, loop.environment)
-            isCareful = claim.takeovers >= loop.settings.isolation.suspiciousTakeovers
+            isolatesChanges = claim.takeovers >= loop.settings.isolation.suspiciousTakeovers
             settledAt = loop.environment.clock.now + loop.settings.isolation.settlingTime
         }
     }
@@ -138,10 +138,10 @@ extension PartitionLoop.Work {
                     return false
                 }
                 if window.needsCommit(claim.position) { try await commit(window.outcome) }
-                leaveAfterTry()
+                leaveAfterAttempt()
             } else {
                 if window.needsCommit(claim.position) { try await commit(window.outcome) }
-                leaveAfterTry()
+                leaveAfterAttempt()
                 try await read()
                 try await start(&group)
             }
@@ -211,11 +211,11 @@ extension PartitionLoop.Work {
         if hasChanges, hasRoom {
             // The change that ended the process was most likely among the first under way.
             let inWork = loop.settings.work.batch * loop.settings.work.batchesAtOnce
-            let limit = isCareful ? min(room, inWork) : room
+            let limit = isolatesChanges ? min(room, inWork) : room
             let changes = try await loop.log.next(claim, after: window.readUpTo, limit: limit)
-            if isCareful {
-                isCareful = false
-                window.beCareful(upTo: changes.last?.n ?? claim.position)
+            if isolatesChanges {
+                isolatesChanges = false
+                window.isolateChanges(upTo: changes.last?.n ?? claim.position)
             }
             window.add(changes)
             loop.inbox.withLock { inbox in
@@ -316,7 +316,7 @@ extension PartitionLoop.Work {
     }
 
     /// The answer is stored. If another change ends the process from now on, this attempt does not count.
-    private mutating func leaveAfterTry() {
+    private mutating func leaveAfterAttempt() {
         if batches == 0 { loop.leaveIfAlone() }
     }
 

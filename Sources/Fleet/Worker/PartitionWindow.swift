@@ -31,7 +31,7 @@ struct PartitionWindow {
         var mustBeAlone = false
         var isAlone = false
         /// Whether it is only counted while its parked change waits.
-        var isBesideParked = false
+        var isCountedOnly = false
 
         mutating func add(_ change: LoggedChange, isSettled: Bool) {
             pending.append(change)
@@ -57,8 +57,8 @@ struct PartitionWindow {
     /// Whether changes that are read from now on show which processes have ended. See
     /// ``FleetSettings/Isolation/settlingTime``.
     var isSettled = false
-    /// Changes up to this place are attempted in isolation. See ``beCareful(upTo:)``.
-    private var carefulUpTo: Int64 = 0
+    /// Changes up to this place are attempted in isolation. See ``isolateChanges(upTo:)``.
+    private var isolatedUpTo: Int64 = 0
     /// How many changes the processor works on.
     private(set) var runningCount = 0
     /// The attempt in isolation that is under way.
@@ -76,7 +76,7 @@ struct PartitionWindow {
     }
 
     /// From now on changes up to this place are attempted in isolation.
-    mutating func beCareful(upTo n: Int64) { carefulUpTo = n }
+    mutating func isolateChanges(upTo n: Int64) { isolatedUpTo = n }
 
     // MARK: Reading
 
@@ -92,10 +92,10 @@ struct PartitionWindow {
         let id = change.id
         let subject = subjects[id]
         guard change.n > max(subject?.parkedN ?? 0, answeredAhead[id] ?? 0) else { return places.answer(change.n) }
-        let isParked = subject?.isBesideParked ?? draft.isParked(id, inLog: change.isParked)
+        let isParked = subject?.isCountedOnly ?? draft.isParked(id, inLog: change.isParked)
         if isParked, change.entry.kind != .uncounted {
             // The parked change is decided with the content at that time: only a change from the feed may replace it.
-            if change.entry.kind.isOfFeed { draft.join(change) }
+            if change.entry.kind.isFromFeed { draft.join(change) }
             places.answer(change.n)
         } else if subject != nil {
             subjects[id]?.add(change, isSettled: isSettled)
@@ -104,7 +104,7 @@ struct PartitionWindow {
             subjects[id] = Subject(
                 pending: [change], firstN: change.n, isParked: false, isolatedAttempts: change.isolatedAttempts,
                 isSettled: isSettled,
-                isBesideParked: isParked)
+                isCountedOnly: isParked)
             ready.append(id)
         }
     }
@@ -144,7 +144,7 @@ struct PartitionWindow {
             }
             guard batch.count < limit, let id = ready.popFirst() else { break }
             guard let subject = subjects[id] else { continue }
-            if subject.mustBeAlone || !subject.isolatedAttempts.isEmpty || subject.firstN <= carefulUpTo {
+            if subject.mustBeAlone || !subject.isolatedAttempts.isEmpty || subject.firstN <= isolatedUpTo {
                 suspects.append(id)
             } else if let change = start(id) {
                 batch.append(change)
@@ -179,7 +179,7 @@ struct PartitionWindow {
 
     private mutating func start(_ id: DocumentKey) -> LoggedChange? {
         guard var subject = subjects[id], subject.running == nil,
-            var newest = LoggedChange.standing(for: subject.pending)
+            var newest = LoggedChange.representative(of: subject.pending)
         else { return nil }
         newest.isolatedAttempts = subject.isolatedAttempts
         newest.parks = subject.parks
@@ -215,7 +215,7 @@ struct PartitionWindow {
         if subject.isAlone { trial = nil }
         defer { movePosition() }
         // The parked change stays parked, and is counted when it is decided.
-        if subject.isBesideParked, verdict != .postponed { return settle(id, dead: nil) }
+        if subject.isCountedOnly, verdict != .postponed { return settle(id, dead: nil) }
         switch verdict {
         case .done: settle(id, dead: nil)
         case .dead(let reason): settle(id, dead: reason)
@@ -261,7 +261,7 @@ struct PartitionWindow {
             pending: subject.pending, firstN: next.n, isParked: false,
             isolatedAttempts: subject.pending.reduce(IsolatedAttempts()) { $0.merged(with: $1.isolatedAttempts) },
             isSettled: subject.isSettled,
-            isBesideParked: subject.isBesideParked)
+            isCountedOnly: subject.isCountedOnly)
         subjects[id] = subject
         ready.append(id)
     }
@@ -271,7 +271,7 @@ struct PartitionWindow {
         _ id: DocumentKey, isolatedAttempts: IsolatedAttempts, parks: Int, _ delay: Duration, _ reason: String
     ) {
         guard let subject = subjects.removeValue(forKey: id), let running = subject.running,
-            var change = LoggedChange.standing(for: [running] + subject.pending)
+            var change = LoggedChange.representative(of: [running] + subject.pending)
         else { return }
         runningCount -= 1
         places.answer(subject.covered)

@@ -23,12 +23,12 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether it may be the digest of compressed bytes that the gateway sends uncompressed (CouchDB).
-    public var mayBeOfCompressedBytes: Bool { algorithm == Self.compressedAlgorithm }
+    public var mayCoverCompressedBytes: Bool { algorithm == Self.compressedAlgorithm }
 
     static let compressedAlgorithm = Digest.md5
 
     /// Whether this server uses digests of this kind.
-    package func isOfKind(of dialect: GatewayDialect) -> Bool { algorithm == dialect.attachmentDigest }
+    package func isUsed(of dialect: GatewayDialect) -> Bool { algorithm == dialect.attachmentDigest }
 
     /// Whether it identifies its bytes. MD5 is not collision-resistant.
     package var namesContent: Bool { algorithm == .sha1 }
@@ -38,7 +38,7 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     package func isSame(as other: AttachmentDigest) -> Bool? {
         guard algorithm == other.algorithm else { return nil }
         if base64 == other.base64 { return true }
-        return mayBeOfCompressedBytes ? nil : false
+        return mayCoverCompressedBytes ? nil : false
     }
 
     /// Whether CouchDB compresses attachments of this type by default. Its settings may specify other types.

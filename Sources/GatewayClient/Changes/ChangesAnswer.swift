@@ -53,7 +53,7 @@ public struct ChangesAnswer {
     private var lastRow: SequenceID?
     private var isTimeUp = false
     /// The longest time in which only blank lines may arrive.
-    private let maxBlankTime: Duration
+    private let maxWhitespaceTime: Duration
     private var rowCount = 0
 
     init(
@@ -64,7 +64,7 @@ public struct ChangesAnswer {
         self.url = url
         self.feed = feed
         longestFeed = deadlines.feed
-        maxBlankTime = deadlines.silence
+        maxWhitespaceTime = deadlines.silence
         parser = ChangesParser(isContinuous: feed.isContinuous, since: since)
     }
 
@@ -78,7 +78,7 @@ public struct ChangesAnswer {
     /// - Throws: `.connectionLost` if the answer is truncated: earlier rows are valid, request again from the last of
     ///   them. `.malformedAnswer` if this is not an answer of `_changes`. `.timedOut` also if only blank lines arrive.
     public mutating func next() async throws(GatewayError) -> ChangesBatch? {
-        var blanks = BlankTimer(limit: maxBlankTime)
+        var blanks = WhitespaceTimer(limit: maxWhitespaceTime)
         while true {
             do throws(JSONError) {
                 if let batch = try parser.nextBatch() {

@@ -72,7 +72,7 @@ extension SequenceID {
     }
 
     /// Whether it has the form of a gateway's sequence.
-    package var isOfKnownForm: Bool { number != nil }
+    package var hasKnownForm: Bool { number != nil }
 
     /// `L::S` and `L:T:S`: some changes between L and S are still to come.
     package var isAheadOfOthers: Bool { syncGatewayParts?.isAheadOfOthers == true }

@@ -10,14 +10,14 @@ public struct DocumentsAnswer {
     private let url: GatewayURL
     private let includesDocuments: Bool
     /// The longest time in which only blank lines may arrive.
-    private let maxBlankTime: Duration
+    private let maxWhitespaceTime: Duration
     private var parser = RowsParser<ListedDocument.Fields>()
 
-    init(body: HTTPBody, url: GatewayURL, includesDocuments: Bool, maxBlankTime: Duration) {
+    init(body: HTTPBody, url: GatewayURL, includesDocuments: Bool, maxWhitespaceTime: Duration) {
         self.body = body
         self.url = url
         self.includesDocuments = includesDocuments
-        self.maxBlankTime = maxBlankTime
+        self.maxWhitespaceTime = maxWhitespaceTime
     }
 
     /// The next rows, as many as have arrived; nil at the proper end of the answer.
@@ -25,7 +25,7 @@ public struct DocumentsAnswer {
     /// - Throws: `.connectionLost` if the answer is truncated: earlier rows are valid, request again from the last of
     ///   them. `.malformedAnswer` if this is not an answer of `_all_docs`. `.timedOut` also if only blank lines arrive.
     public mutating func next() async throws(GatewayError) -> DocumentBatch? {
-        var blanks = BlankTimer(limit: maxBlankTime)
+        var blanks = WhitespaceTimer(limit: maxWhitespaceTime)
         while true {
             do throws(JSONError) {
                 if let rows = try parser.nextBatch() {
@@ -80,7 +80,7 @@ extension Gateway {
         do throws(GatewayError) { response = try await open(request) } catch { throw await refusal(of: error) }
         return DocumentsAnswer(
             body: response.body, url: url, includesDocuments: includesDocuments,
-            maxBlankTime: settings.deadlines.silence)
+            maxWhitespaceTime: settings.deadlines.silence)
     }
 
     /// Distinguishes "no such list" from "no such database": both are 404.

@@ -46,7 +46,7 @@ extension Gateway {
         while true {
             switch settings.loginGate.admit(attempt, at: settings.now()) {
             case .go: return false
-            case .goFirst: return true
+            case .probe: return true
             case .hold(let next): throw .heldBack(at: url, attempt.key.credentials, nextAttempt: next)
             case .wait:
                 do { try await Task.sleep(for: LoginGate.wait) } catch {

@@ -39,7 +39,7 @@ final class LoginGate: Sendable {
         /// Send the request: the credentials were accepted a moment ago.
         case go
         /// Send the request: it tests the credentials.
-        case goFirst
+        case probe
         /// Wait: another request is about to show whether the credentials are accepted.
         case wait
         /// Send nothing. `nextAttempt` is when the credentials are sent again; nil after the second refusal.
@@ -80,12 +80,12 @@ final class LoginGate: Sendable {
             if let refusal = refusals.last {
                 let left = LoginGate.secondAttempt - refusal.duration(to: now)
                 // The second attempt is in progress, so do not give up.
-                return left <= .zero && trials.isEmpty ? .goFirst : .hold(nextAttempt: max(left, .seconds(1)))
+                return left <= .zero && trials.isEmpty ? .probe : .hold(nextAttempt: max(left, .seconds(1)))
             }
             if let accepted, accepted.duration(to: now) < LoginGate.freshness { return .go }
-            guard let newest = trials.values.max() else { return .goFirst }
+            guard let newest = trials.values.max() else { return .probe }
             let mayRepeat = trials.count < LoginGate.maxRefusals && newest.duration(to: now) >= LoginGate.trialTimeout
-            return mayRepeat ? .goFirst : .wait
+            return mayRepeat ? .probe : .wait
         }
     }
 
@@ -95,7 +95,7 @@ final class LoginGate: Sendable {
         states.withLock { states in
             states[attempt.key, default: State()].forgetOld(at: now)
             let admission = states[attempt.key, default: State()].admission(at: now)
-            if admission == .goFirst { states[attempt.key]?.trials[attempt.number] = now }
+            if admission == .probe { states[attempt.key]?.trials[attempt.number] = now }
             return admission
         }
     }

@@ -28,7 +28,7 @@ actor CurlEngine {
     /// A deadline was moved or removed since ``nextDue`` was determined. The thread must not wake up for it.
     private var isDueStale = false
     /// The number of rounds of the thread; it sleeps in between.
-    private(set) var turns = 0
+    private(set) var rounds = 0
     /// Why no more requests can be sent.
     private var end: HTTPTransportError?
 
@@ -81,8 +81,8 @@ actor CurlEngine {
     nonisolated func post(_ signal: CurlLoop.Signal) { loop.post(signal) }
 
     /// One round: handles signals, network and overdue transfers, then sleeps until there is more to do.
-    func turn(_ signals: [CurlLoop.Signal]) {
-        turns += 1
+    func runRound(_ signals: [CurlLoop.Signal]) {
+        rounds += 1
         for signal in signals { handle(signal) }
         endRests()
         var running: Int32 = 0

@@ -142,7 +142,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
         state.withLock { $0.owner = pthread_self() }
         while !state.withLock(\.isStopping) {
             let signals = runJobs()
-            engine.assumeIsolated { $0.turn(signals) }
+            engine.assumeIsolated { $0.runRound(signals) }
         }
         engine.assumeIsolated { $0.close(HTTPTransportError(.cancelled, "the client is shut down")) }
         finish()

@@ -47,7 +47,7 @@ final class DownloadServer {
     }
 
     /// The contents that were fetched for a document.
-    private struct Kept {
+    private struct CachedContents {
         var answers: [DownloadRequest: Answer] = [:]
         /// When the document last asked, or a request ended.
         var usedAt: Instant
@@ -56,13 +56,13 @@ final class DownloadServer {
     var health: ReceiverHealth
     /// Whether a request is in flight to a server that is down.
     var isProbed = false
-    private var underWay: [DownloadRequest: Exchange] = [:]
-    private var kept: [String: Kept] = [:]
+    private var inProgress: [DownloadRequest: Exchange] = [:]
+    private var kept: [String: CachedContents] = [:]
     /// The bytes of ``kept``.
     private var bytes = 0
     /// The mean size of recent contents. Nil: no content has arrived.
     private var usualBytes: Double?
-    private var line = DownloadLine()
+    private var line = WaitingDownloads()
     private var pace = ReceiverPace(places: DownloadServer.concurrency)
     private var slownessShownAt: Instant?
 
@@ -76,7 +76,7 @@ final class DownloadServer {
     func first(of documents: [String]) -> String? { documents.first(where: isServed) }
 
     private func isServed(_ document: String) -> Bool {
-        kept[document] != nil || underWay.values.contains { $0.document == document }
+        kept[document] != nil || inProgress.values.contains { $0.document == document }
     }
 
     /// Drops the contents of a document that is decided.
@@ -104,45 +104,46 @@ final class DownloadServer {
     func entry(_ request: DownloadRequest, for document: String) -> Entry {
         let isFull = kept.count >= Self.limits.documents || bytes >= Self.limits.bytes
         if isFull, !isServed(document) { return .full }
-        guard underWay.count >= Self.largeContents.requests else { return .open }
+        guard inProgress.count >= Self.largeContents.requests else { return .open }
         let usual = Int(usualBytes ?? Double(request.lengthLimit) * 4 / 3)
-        let expected = bytes + usual * (underWay.count + 1)
-        return underWay.count < Self.concurrency && expected <= Self.largeContents.bytes ? .open : .waiting
+        let expected = bytes + usual * (inProgress.count + 1)
+        return inProgress.count < Self.concurrency && expected <= Self.largeContents.bytes ? .open : .waiting
     }
 
     /// When the request for the same content began, for any document. Nil: none is in flight.
     func start(of request: DownloadRequest) -> Instant? {
-        underWay.first { $0.key.url == request.url && $0.key.tokenFile == request.tokenFile }?.value.since
+        inProgress.first { $0.key.url == request.url && $0.key.tokenFile == request.tokenFile }?.value.since
     }
 
     func begin(_ request: DownloadRequest, for document: String, _ task: Task<Void, Never>, now: Instant) {
-        line.leave(DownloadLine.Want(request: request, document: document))
-        underWay[request] = Exchange(document: document, task: task, since: now)
+        line.leave(WaitingDownloads.Entry(request: request, document: document))
+        inProgress[request] = Exchange(document: document, task: task, since: now)
         pace.begin(now: now)
     }
 
     func end(_ request: DownloadRequest, _ answer: Answer, now: Instant) {
-        guard let exchange = underWay.removeValue(forKey: request) else { return }
+        guard let exchange = inProgress.removeValue(forKey: request) else { return }
         pace.end(start: exchange.since, now: now)
         bytes += answer.byteCount
         if answer.byteCount > 0 {
             let newest = Double(answer.byteCount)
             usualBytes = usualBytes.map { $0 + (newest - $0) * Self.weight } ?? newest
         }
-        let former = kept[exchange.document, default: Kept(usedAt: now)].answers.updateValue(answer, forKey: request)
+        let former = kept[exchange.document, default: CachedContents(usedAt: now)].answers.updateValue(
+            answer, forKey: request)
         bytes -= former?.byteCount ?? 0
         kept[exchange.document]?.usedAt = now
     }
 
     /// The next request that can begin without its document; nil if none can.
-    func next() -> DownloadLine.Want? {
+    func next() -> WaitingDownloads.Entry? {
         guard health.outage == nil, let next = line.first(where: { start(of: $0.request) == nil }) else { return nil }
         guard case .open = entry(next.request, for: next.document) else { return nil }
         return next
     }
 
     /// Removes a request that is no longer needed from the queue.
-    func forget(_ want: DownloadLine.Want) { line.leave(want) }
+    func forget(_ want: WaitingDownloads.Entry) { line.leave(want) }
 
     /// The answer to a document's request, if it has arrived. An answer without content is returned only once.
     func answer(to request: DownloadRequest, for document: String, now: Instant) -> Answer? {
@@ -157,7 +158,7 @@ final class DownloadServer {
 
     /// Ends all requests.
     func cancel() {
-        for exchange in underWay.values { exchange.task.cancel() }
+        for exchange in inProgress.values { exchange.task.cancel() }
     }
 
     // MARK: - Slowness
@@ -170,19 +171,19 @@ final class DownloadServer {
     /// - Returns: When to try again, and whether to log that the server is slow.
     func deferDocument(
         _ request: DownloadRequest, _ document: String, now: Instant
-    ) -> (due: Instant, isNews: Bool) {
-        var isNews = false
+    ) -> (due: Instant, shouldLog: Bool) {
+        var shouldLog = false
         if slownessShownAt.map({ $0.duration(to: now) >= Self.slownessInterval }) ?? true {
-            (isNews, slownessShownAt) = (true, now)
+            (shouldLog, slownessShownAt) = (true, now)
         }
         if let start = start(of: request) {
             // The longer the request takes, the less often the document asks.
             let delay = min(max(start.duration(to: now) / 2, Self.delays.shortest), Self.delays.longest)
-            return (now + delay, isNews)
+            return (now + delay, shouldLog)
         }
-        let place = line.join(DownloadLine.Want(request: request, document: document))
+        let place = line.join(WaitingDownloads.Entry(request: request, document: document))
         let ticks = (delay(atPlace: place, now: now) / Self.retryGrid).rounded(.up)
-        return (now + .seconds(max(ticks, 1) * Self.retryGrid), isNews)
+        return (now + .seconds(max(ticks, 1) * Self.retryGrid), shouldLog)
     }
 
     /// The seconds until a document should ask again.

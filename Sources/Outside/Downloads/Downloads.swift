@@ -200,8 +200,8 @@ package actor Downloads {
 
     private func deferred(_ request: DownloadRequest, _ document: String, _ now: Instant) -> DownloadAnswer {
         let server = server(of: request)
-        let (due, isNews) = server.deferDocument(request, document, now: now)
-        if isNews {
+        let (due, shouldLog) = server.deferDocument(request, document, now: now)
+        if shouldLog {
             logger.notice(
                 "attachment server too slow; documents that need it wait",
                 metadata: [LogKey.url: "\(request.origin)"])
@@ -328,10 +328,10 @@ package actor Downloads {
         _ request: DownloadRequest, _ failure: ReceiverFailure, _ sent: Instant
     ) -> DownloadServer.Answer {
         let server = server(of: request)
-        let (isNews, verdict) = server.health.fail(request.url, failure, sent: sent, now: .now)
+        let (shouldLog, verdict) = server.health.fail(request.url, failure, sent: sent, now: .now)
         if case .retry = verdict { server.health.noteWaiting(request.url) }
         report(server, request)
-        if isNews {
+        if shouldLog {
             logger.warning(
                 "an attachment server is down; documents that need it wait",
                 metadata: [LogKey.url: "\(request.origin)", LogKey.reason: "\(failure.summary)"])

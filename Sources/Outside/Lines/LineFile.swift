@@ -20,8 +20,8 @@ actor LineFile: LineOutput {
         init(_ status: stat) { (device, number) = (UInt(status.st_dev), UInt(status.st_ino)) }
     }
 
-    private static let lockTries = 500
-    private static let microsecondsBetweenTries: UInt32 = 20_000
+    private static let lockAttempts = 500
+    private static let microsecondsBetweenAttempts: UInt32 = 20_000
     /// The size of the parts in which the end of the last line is searched.
     private static let searchedBytes = 64 << 10
 
@@ -141,7 +141,7 @@ actor LineFile: LineOutput {
             }
             guard access(path, R_OK | W_OK) == 0 else { throw cannotOpen(path, String(cString: strerror(errno))) }
         }
-        guard !exists || rotation != nil, let reason = FolderProbe.whyNotWritable(FilePath.folder(of: path)) else {
+        guard !exists || rotation != nil, let reason = FolderProbe.writeFailure(FilePath.folder(of: path)) else {
             return
         }
         throw exists ? cannotRename(path, rotated: "another name", reason) : cannotOpen(path, reason)
@@ -172,11 +172,11 @@ actor LineFile: LineOutput {
     }
 
     private static func lock(_ descriptor: Int32, _ path: String) throws(RunError) {
-        for _ in 0..<lockTries {
+        for _ in 0..<lockAttempts {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
             // This file system has no locks, so no other process holds one either.
             guard errno == EWOULDBLOCK || errno == EINTR else { return }
-            usleep(microsecondsBetweenTries)
+            usleep(microsecondsBetweenAttempts)
         }
         throw RunError(
             .gaveUp, "another process has locked \(path), a file of 'emit'; stop it, or choose another path")

@@ -10,12 +10,12 @@ struct EventAttempts: Sendable {
     private static let capacity = 10_000
 
     private struct Failures {
-        var ofEvent = 0
-        var ofGateway = 0
+        var byEvent = 0
+        var byGateway = 0
         let successesBefore: Int
         var backoff: Backoff
 
-        var count: Int { ofEvent + ofGateway }
+        var count: Int { byEvent + byGateway }
     }
 
     private let backoff: Backoff
@@ -41,13 +41,13 @@ struct EventAttempts: Sendable {
     ///   - successes: Requests that the receiver has accepted so far.
     /// - Returns: How many attempts have failed, whether to give the event up, and if not, how long it waits.
     mutating func fail(
-        _ key: String, isOfGateway: Bool, successes: Int
+        _ key: String, isFromGateway: Bool, successes: Int
     ) -> (count: Int, givesUp: Bool, wait: Duration) {
         if failures.count >= Self.capacity { failures = [:] }
         var own = failures[key] ?? Failures(successesBefore: successes, backoff: backoff)
-        if isOfGateway { own.ofGateway += 1 } else { own.ofEvent += 1 }
+        if isFromGateway { own.byGateway += 1 } else { own.byEvent += 1 }
         let isSuspect = successes > own.successesBefore
-        let givesUp = isSuspect && (own.ofEvent >= Self.limit || own.ofGateway >= Self.gatewayLimit)
+        let givesUp = isSuspect && (own.byEvent >= Self.limit || own.byGateway >= Self.gatewayLimit)
         let wait = own.backoff.next(atLeast: backoff.base / 10)
         failures[key] = givesUp ? nil : own
         return (own.count, givesUp, wait)

@@ -40,11 +40,11 @@ extension ReceiverFailure {
 
     init(_ error: HTTPTransportError) {
         let tlsProblem = error.code.tlsProblem
-        let isUnreached =
+        let isUnreachable =
             [.cannotResolve, .cannotConnect, .timedOut(.connect)].contains(error.code) || tlsProblem != nil
         let remedy = tlsProblem.flatMap(Self.remedy).map { "; \($0)" } ?? ""
         self.init(
-            reason: "\(error)\(remedy)", summary: error.message + remedy, cause: isUnreached ? .receiver : .brokenOff)
+            reason: "\(error)\(remedy)", summary: error.message + remedy, cause: isUnreachable ? .receiver : .brokenOff)
     }
 
     private static func remedy(for problem: HTTPTransportError.TLSProblem) -> String? {

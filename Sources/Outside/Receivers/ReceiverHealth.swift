@@ -103,21 +103,21 @@ struct ReceiverHealth: Sendable {
     /// - Returns: Whether an outage begins with this failure, and what happens to the event.
     mutating func fail(
         _ key: String, _ failure: ReceiverFailure, sent: Instant, now: Instant
-    ) -> (isNews: Bool, verdict: Verdict) {
+    ) -> (shouldLog: Bool, verdict: Verdict) {
         let wasDown = outage != nil
-        let isOfReceiver = countAgainstReceiver(key, failure, now)
-        if isOfReceiver { noteOutage(failure, sent: sent, now: now) }
+        let countsAgainstReceiver = countAgainstReceiver(key, failure, now)
+        if countsAgainstReceiver { noteOutage(failure, sent: sent, now: now) }
         var wait = Duration.zero
         if failure.cause != .receiver {
-            let own = attempts.fail(key, isOfGateway: failure.cause == .gateway, successes: successes)
+            let own = attempts.fail(key, isFromGateway: failure.cause == .gateway, successes: successes)
             if own.givesUp { return (!wasDown && outage != nil, .refuse(attempts: own.count)) }
             wait = own.wait
         }
         guard let outage else { return (false, verdict(began: streak?.began ?? now, due: now + wait, failure, now)) }
-        let due = isOfReceiver ? outage.due : max(outage.due, now + wait)
+        let due = countsAgainstReceiver ? outage.due : max(outage.due, now + wait)
         let verdict = verdict(began: outage.began, due: due, failure, now)
         // The last attempt of a one-shot job is made when its time is up, not later.
-        if isOfReceiver, case .retry(let due) = verdict { self.outage?.due = due }
+        if countsAgainstReceiver, case .retry(let due) = verdict { self.outage?.due = due }
         return (!wasDown, verdict)
     }
 

@@ -23,7 +23,7 @@ struct SecretContent: Sendable {
     }
 
     /// Why the file can't be used, with its path and the remedy.
-    struct Unusable: Error {
+    struct UnusableSecret: Error {
         let message: String
     }
 
@@ -34,11 +34,11 @@ struct SecretContent: Sendable {
     let text: String
     let version: Version
 
-    /// - Throws: ``Unusable``.
-    init(_ file: SecretFile) throws(Unusable) {
+    /// - Throws: ``UnusableSecret``.
+    init(_ file: SecretFile) throws(UnusableSecret) {
         let (path, what) = (file.path, file.kind.rawValue)
         guard let version = Version(of: path) else {
-            throw Unusable(
+            throw UnusableSecret(
                 message: "can't read the \(what) file \(path) of a rule: "
                     + (access(path, F_OK) == 0 ? "it is not a file" : "there is no such file")
                     + "; create it, or correct the path in the rule file")
@@ -46,22 +46,22 @@ struct SecretContent: Sendable {
         guard version.size <= Self.lengthLimit, let bytes = FilePath.read(path, limit: Self.lengthLimit),
             var text = String(validating: bytes, as: UTF8.self)
         else {
-            throw Unusable(
+            throw UnusableSecret(
                 message:
                     "can't read the \(what) file \(path) of a rule; it must be UTF-8 text that this user may read")
         }
         while let last = text.unicodeScalars.last, last.properties.isWhitespace { text.unicodeScalars.removeLast() }
         while let first = text.unicodeScalars.first, first.properties.isWhitespace { text.unicodeScalars.removeFirst() }
         guard !text.isEmpty else {
-            throw Unusable(message: "the \(what) file \(path) of a rule is empty; write the \(what) into it")
+            throw UnusableSecret(message: "the \(what) file \(path) of a rule is empty; write the \(what) into it")
         }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw Unusable(
+            throw UnusableSecret(
                 message: "the \(what) file \(path) of a rule has several lines or control characters; write the "
                     + "\(what) alone into it")
         }
         guard file.kind != .secret || WebhookSignature.Secret(text) != nil else {
-            throw Unusable(
+            throw UnusableSecret(
                 message: "the secret file \(path) of a rule must contain whsec_ and base64; create one with: "
                     + "(printf whsec_; openssl rand -base64 32) > FILE")
         }

@@ -27,7 +27,7 @@ final class SecretContents: Sendable {
     /// - Parameter warns: Whether to log files that every user may read.
     /// - Throws: `RunError` with `.badConfiguration` if a file is unusable.
     func check(_ files: OutsideFiles, warns: Bool) throws(RunError) {
-        do throws(SecretContent.Unusable) {
+        do throws(SecretContent.UnusableSecret) {
             for file in files.secrets {
                 let content = try SecretContent(file)
                 state.withLock { $0.contents[file] = content }
@@ -49,7 +49,7 @@ final class SecretContents: Sendable {
     func text(_ file: SecretFile) -> String {
         let known = state.withLock { $0.contents[file] }
         if let known, SecretContent.Version(of: file.path) == known.version { return known.text }
-        do throws(SecretContent.Unusable) {
+        do throws(SecretContent.UnusableSecret) {
             let content = try SecretContent(file)
             state.withLock { state in
                 state.contents[file] = content
@@ -57,8 +57,8 @@ final class SecretContents: Sendable {
             }
             return content.text
         } catch {
-            let isNews = state.withLock { $0.unusable.insert(file).inserted }
-            if isNews {
+            let isNew = state.withLock { $0.unusable.insert(file).inserted }
+            if isNew {
                 logger.warning(
                     "a changed secret file of a rule is unusable; its earlier content is used",
                     metadata: [LogKey.reason: "\(error.message)"])

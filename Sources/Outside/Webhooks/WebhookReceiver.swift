@@ -149,9 +149,9 @@ actor WebhookReceiver {
     func failed(
         _ key: String, _ document: String, _ failure: ReceiverFailure, sent: Instant
     ) -> ReceiverHealth.Verdict {
-        let (isNews, verdict) = health.fail(key, failure, sent: sent, now: .now)
+        let (shouldLog, verdict) = health.fail(key, failure, sent: sent, now: .now)
         if case .refuse = verdict { report() } else { noteWaiting(document) }
-        if isNews {
+        if shouldLog {
             logger.warning(
                 "a webhook receiver is down; its events are queued",
                 metadata: [LogKey.url: "\(origin)", LogKey.reason: "\(failure.summary)"])

@@ -132,13 +132,13 @@ package final class WebhookSender: Sendable {
 
     // MARK: - One exchange
 
-    private enum Judgement {
+    private enum ExchangeResult {
         case accepted(JSONText?)
         case refused(String)
     }
 
     /// - Throws: ``ReceiverFailure`` if a later attempt may succeed, `RunError`, `CancellationError`.
-    private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Judgement {
+    private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> ExchangeResult {
         try retries.requireTenure?()
         do {
             let response = try await clients.client(for: effect.access.files).send(request(effect, identity))
@@ -165,7 +165,7 @@ package final class WebhookSender: Sendable {
             deadline: effect.timeout)
     }
 
-    private func judge(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> Judgement {
+    private func judge(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> ExchangeResult {
         let place = Self.place(effect)
         let status = response.status
         if let failure = ReceiverFailure(response, of: place) {
@@ -189,7 +189,7 @@ package final class WebhookSender: Sendable {
         }
     }
 
-    private func accept(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> Judgement {
+    private func accept(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> ExchangeResult {
         guard effect.response != nil else {
             await Self.skip(response.body)
             return .accepted(nil)
@@ -239,7 +239,7 @@ package final class WebhookSender: Sendable {
         return bytes
     }
 
-    private func judge(_ error: HTTPTransportError, _ effect: WebhookEffect) throws -> Judgement {
+    private func judge(_ error: HTTPTransportError, _ effect: WebhookEffect) throws -> ExchangeResult {
         let place = Self.place(effect)
         if Task.isCancelled { throw CancellationError() }
         if error.code == .outOfResources { throw RunError(.outOfResources, "webhook: \(error)") }

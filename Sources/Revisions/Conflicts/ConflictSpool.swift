@@ -16,7 +16,7 @@ package actor ConflictSpool {
     private var revisions: [BulkGetKey: Place] = [:]
 
     /// - Throws: ``TransferError``: `.cannotCreate`.
-    package init() throws(TransferError) { file = try OpenFile(temporaryIn: WholeFile.temporaryDirectory) }
+    package init() throws(TransferError) { file = try OpenFile(temporaryIn: FileOperations.temporaryDirectory) }
 
     package var count: Int { documents.count }
 

@@ -104,7 +104,7 @@ struct ConflictWriter: Sendable {
             return RevisionPreparation.Unreadable.notMergeable.reason
         }
         var unreadable: RevisionPreparation.Unreadable?
-        func prepared(_ new: NewRevision.WithAttachments) async throws -> PreparedRevision? {
+        func prepared(_ new: NewRevision.RevisionWithAttachments) async throws -> PreparedRevision? {
             switch try await preparation.prepare(new, from: "server") {
             case .success(let revision): return revision.expiring(expiry)
             case .failure(let error):

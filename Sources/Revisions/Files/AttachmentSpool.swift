@@ -86,6 +86,6 @@ package actor AttachmentSpool {
     /// spool must have been created with a path.
     package func rename(to path: String) throws(TransferError) {
         try file.sync()
-        try WholeFile.renameUnsynced(file.path, to: path)
+        try FileOperations.renameUnsynced(file.path, to: path)
     }
 }

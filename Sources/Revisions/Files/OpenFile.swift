@@ -134,6 +134,6 @@ package final class OpenFile {
     }
 
     private static func failure(_ code: TransferError.Code, _ verb: String, _ path: String) -> TransferError {
-        TransferError(code, "can't \(verb) \(path): \(WholeFile.obstacle(errno, to: path))")
+        TransferError(code, "can't \(verb) \(path): \(FileOperations.obstacle(errno, to: path))")
     }
 }

@@ -53,7 +53,7 @@ package struct AttachmentDigests: Sendable {
         _ read: (inout AttachmentAnswer) async throws -> Found
     ) async throws -> Found? {
         let metadata: Logger.Metadata = [LogKey.id: "\(id)", LogKey.attachment: "\(name)"]
-        let found = try await contact.askOrGiveUp(
+        let found = try await contact.askWithLimit(
             gateway, history: history, "reading an attachment failed; retrying", metadata,
             unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
             isSuccess: { $0 != nil },

@@ -32,7 +32,7 @@ package struct AttachmentFetcher: Sendable {
     package func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
-        let answer = try await contact.askOrGiveUp(
+        let answer = try await contact.askWithLimit(
             gateway, history: history, "fetching an attachment failed; retrying",
             [LogKey.id: "\(id)", LogKey.attachment: "\(stub.name)"],
             // Permanent: the attachments of a purged revision are gone too, and an invalid name stays invalid.
@@ -49,7 +49,7 @@ package struct AttachmentFetcher: Sendable {
     private func fetchOnce(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> AttachmentBody? {
-        let mayBeCompressed = stub.digest?.mayBeOfCompressedBytes ?? gateway.dialect.compressesAttachments
+        let mayBeCompressed = stub.digest?.mayCoverCompressedBytes ?? gateway.dialect.compressesAttachments
         let opened = try await gateway.openAttachment(
             stub.name, of: id, revision: revision, digest: stub.digest, isAsStored: mayBeCompressed)
         guard let answer = opened else { return nil }

@@ -53,7 +53,7 @@ struct EqualAttachments: Sendable {
             guard let attachments = document["_attachments"] else { continue }
             for member in attachments.members {
                 guard let name = member.name.string, let digest = member.value["digest"]?.string,
-                    AttachmentDigest(digest)?.mayBeOfCompressedBytes == true
+                    AttachmentDigest(digest)?.mayCoverCompressedBytes == true
                 else { continue }
                 let kind = Kind(
                     name: Array(name.utf8), type: member.value["content_type"]?.string,

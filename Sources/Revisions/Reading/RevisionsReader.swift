@@ -139,14 +139,14 @@ package struct RevisionsReader: Sendable {
                 [LogKey.revisions: "\(asked.count)"])
         case .giveUp: return asked.first
         case .ask:
-            if let key = asked.first, try await areOthersReadable(than: key, left, error) { return key }
+            if let key = asked.first, try await othersAreReadable(than: key, left, error) { return key }
             try await retrier.wait(after: error, "_bulk_get returned no revisions; retrying")
         }
         return nil
     }
 
     /// Whether another revision can be read, so that only this one fails. No revision has arrived yet.
-    private func areOthersReadable(
+    private func othersAreReadable(
         than key: BulkGetKey, _ left: RemainingRevisions, _ error: GatewayError
     ) async throws -> Bool {
         // There is no other revision to try. These statuses concern the user, the keyspace or the request, and would

@@ -65,14 +65,14 @@ package struct NewRevision {
     /// - Returns: The revision with stubs of all its attachments: the winner's, and those of other leaves.
     static func resolved(
         _ document: ResolvedDocument, of conflict: Conflict, _ id: DocumentID
-    ) -> WithAttachments? {
+    ) -> RevisionWithAttachments? {
         guard let winner = conflict.leaves.first else { return nil }
         let revision = NewRevision(after: winner, content: content(of: document, conflict))
         return revision.resolved(document, of: conflict, after: 0, id)
     }
 
     /// A revision, with the stubs of its attachments: those that its parent has, and those of other leaves.
-    package typealias WithAttachments = (
+    package typealias RevisionWithAttachments = (
         revision: ReplicatedRevision, kept: [AttachmentStub], needed: [(stub: AttachmentStub, origin: RevisionID?)]
     )
 
@@ -91,7 +91,7 @@ package struct NewRevision {
     /// - Parameter parent: The leaf that it follows: an index in ``Conflict/leaves``, nil for a deletion.
     package func resolved(
         _ document: ResolvedDocument, of conflict: Conflict, after parent: Int?, _ id: DocumentID
-    ) -> WithAttachments? {
+    ) -> RevisionWithAttachments? {
         let body = body(id) { body in
             for member in document.members.root.members { body.raw(document.members.bytes[member.range]) }
             guard !document.attachments.isEmpty else { return }

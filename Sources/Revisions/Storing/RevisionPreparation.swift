@@ -64,7 +64,7 @@ package struct RevisionPreparation: Sendable {
     /// - Parameter owner: The server with the attachments, for the reason of a failure.
     /// - Throws: The same errors as the function above.
     package func prepare(
-        _ new: NewRevision.WithAttachments, from owner: String
+        _ new: NewRevision.RevisionWithAttachments, from owner: String
     ) async throws -> Result<PreparedRevision, Unreadable> {
         try await prepare(new.revision, new.needed, new.kept).mapError { error in
             Unreadable(reason: "the \(owner) could not send an attachment: \(error.reason)")
@@ -72,6 +72,6 @@ package struct RevisionPreparation: Sendable {
     }
 
     private func makeSpool() throws(TransferError) -> AttachmentSpool {
-        try AttachmentSpool(directory: WholeFile.temporaryDirectory)
+        try AttachmentSpool(directory: FileOperations.temporaryDirectory)
     }
 }

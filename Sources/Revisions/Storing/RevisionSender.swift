@@ -32,7 +32,7 @@ package struct RevisionSender: Sendable {
     package func makeBatch() -> RevisionBatch {
         let sender = BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: pauses,
-            policy: RetryPolicy.ofKnownGateway(retries), logger: logger)
+            policy: RetryPolicy.forKnownGateway(retries), logger: logger)
         return RevisionBatch(gateway: gateway, sender: sender, byteLimit: batchBytes)
     }
 

@@ -47,12 +47,12 @@ struct ExpireAction: Action {
             switch Self.newExpiry(text, .writtenExpiry) {
             case .success(let newExpiry): (literal, computed) = (newExpiry, nil)
             case .failure(let refusal):
-                let reason = Self.slip(text) ?? refusal.reason
+                let reason = Self.mistake(text) ?? refusal.reason
                 reading.errors.report(at: node.position, "'expire' is '\(DisplayText.plain(text))', \(reason)")
                 return nil
             }
         case .number(let digits):
-            let reason = Self.slip(digits) ?? "which is not a time; \(Self.remedy)"
+            let reason = Self.mistake(digits) ?? "which is not a time; \(Self.remedy)"
             reading.errors.report(at: node.position, "'expire' is \(digits), \(reason)")
             return nil
         default:
@@ -62,7 +62,7 @@ struct ExpireAction: Action {
     }
 
     /// What is probably meant by a value that is not a time: a number without a unit, or a program. Nil if nothing.
-    private static func slip(_ text: String) -> String? {
+    private static func mistake(_ text: String) -> String? {
         if let date = TimeReading.date(ofSeconds: text, .expiry) {
             return "which is a number of seconds or milliseconds since 1970; write the date: \(date)"
         }

@@ -174,7 +174,7 @@ package struct PutEffect: Effect {
     package var byteCount: Int { document.bytes.count + (creation?.bytes.count ?? 0) }
 
     package func isDropped(for later: Effects) -> Bool {
-        later.of(PutEffect.self).contains { $0.isOfSameDocument(as: self) }
+        later.of(PutEffect.self).contains { $0.writesSameDocument(as: self) }
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -186,7 +186,7 @@ package struct PutEffect: Effect {
     }
 
     /// Whether both effects write the same document.
-    func isOfSameDocument(as other: PutEffect) -> Bool {
+    func writesSameDocument(as other: PutEffect) -> Bool {
         id.isSame(as: other.id) && keyspace.map { ExactString($0) } == other.keyspace.map { ExactString($0) }
     }
 

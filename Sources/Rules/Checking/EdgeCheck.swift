@@ -39,7 +39,7 @@ enum EdgeCheck {
     /// A rule that changes the member that it watches, by counting.
     private static func counting(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
         let counter = ComputedMember.all(of: rule.rule).first { member in
-            member.countsItself && edges.changed.contains { $0.overlaps(FieldPath(names: member.path)) }
+            member.incrementsItself && edges.changed.contains { $0.overlaps(FieldPath(names: member.path)) }
         }
         guard let counter else { return [] }
         return [

@@ -52,11 +52,11 @@ enum PatternCheck {
         let starts = alternatives.map { if case .start? = $0.first?.kind { true } else { false } }
         let ends = alternatives.map { if case .end? = $0.last?.kind { true } else { false } }
         let last = alternatives.count - 1
-        let isStartLoose = starts[0] && !ends[0] && starts.contains(false)
-        let isEndLoose = ends[last] && !starts[last] && ends.contains(false)
-        guard isStartLoose || isEndLoose, !anchorsBothEnds(pattern) else { return nil }
+        let isStartUnanchored = starts[0] && !ends[0] && starts.contains(false)
+        let isEndUnanchored = ends[last] && !starts[last] && ends.contains(false)
+        guard isStartUnanchored || isEndUnanchored, !anchorsBothEnds(pattern) else { return nil }
         let what =
-            switch (isStartLoose, isEndLoose) {
+            switch (isStartUnanchored, isEndUnanchored) {
             case (true, true): "'^' applies only to the first alternative, '$' only to the last"
             case (true, false): "'^' applies only to the first alternative"
             default: "'$' applies only to the last alternative"
@@ -70,7 +70,7 @@ enum PatternCheck {
             && parts[0].dropFirst() == parts[1].dropLast()
     }
 
-    // MARK: - Endings
+    // MARK: - CandidateOutcomes
 
     /// A file extension after an unescaped '.': `.png$`, `.(png|jpg)$`.
     private static func unescapedEnding(_ pattern: String) -> String? {

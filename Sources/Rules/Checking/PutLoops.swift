@@ -15,7 +15,7 @@ struct PutLoops {
     var warnings: [RuleWarning] {
         let puts = rules.flatMap { rule in LocatedPut.all(of: rule.rule).map { (rule, put: $0) } }
         // Only a counter never stops changing, and few rules have one.
-        let counting = puts.filter { $0.put.keepsID && $0.put.computed.contains(where: \.countsItself) }
+        let counting = puts.filter { $0.put.keepsID && $0.put.computed.contains(where: \.incrementsItself) }
         var found: Set<String> = []
         let pairs = counting.compactMap { rule, put -> RuleWarning? in
             for (other, answer) in puts where !found.contains(rule.rule.name) {
@@ -91,8 +91,8 @@ extension LocatedPut {
     /// A member that this `put` increments, and that `answer` increments or copies. Nil if there is none.
     fileprivate func counts(with answer: LocatedPut) -> String? {
         guard answer.keepsID else { return nil }
-        let changing = Set(answer.computed.filter { $0.countsItself || $0.copiesItself }.map(\.path))
-        return computed.first { $0.countsItself && changing.contains($0.path) }
+        let changing = Set(answer.computed.filter { $0.incrementsItself || $0.returnsOldValue }.map(\.path))
+        return computed.first { $0.incrementsItself && changing.contains($0.path) }
             .map { FieldPath(names: $0.path).spelling }
     }
 }

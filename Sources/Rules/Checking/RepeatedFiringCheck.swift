@@ -16,7 +16,7 @@ enum RepeatedFiringCheck {
         guard knowledge.certainlyFires(rule) else { return [] }
         let position = rule.position(of: "then")
         let computed = ComputedMember.all(of: rule.rule)
-        if let counter = computed.first(where: \.countsItself) {
+        if let counter = computed.first(where: \.incrementsItself) {
             return [rule.warning(at: position, .neverRests, endlessCounting(counter))]
         }
         // A value derived from other members must be recomputed when they change, and is written only if it differs.
@@ -57,8 +57,8 @@ enum RepeatedFiringCheck {
         guard rule.rule.unless == nil, states.count <= remedyLimit else {
             return "add a condition to `when` that is false afterwards"
         }
-        if states.count == 1, case .exists(let isThere)? = states.first?.condition, let path = states.first?.path {
-            return "add `\(text.clause(.field(path, .exists(!isThere))))` to `when`"
+        if states.count == 1, case .exists(let exists)? = states.first?.condition, let path = states.first?.path {
+            return "add `\(text.clause(.field(path, .exists(!exists))))` to `when`"
         }
         let clauses = states.map { text.clause(.field($0.path, $0.condition)) }
         return "add `unless: { \(clauses.joined(separator: ", ")) }`"

@@ -106,20 +106,20 @@ struct RuleComparison {
         var setters: [[String]: [Int]] = [:]
         var warnings: [RuleWarning] = []
         for (index, rule) in rules.enumerated() where rule.mayRepeat {
-            var opponent: (index: Int, name: String)?
+            var otherRule: (index: Int, name: String)?
             for (path, touch) in rule.prediction.lastTouches.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
                 let others = setters[path] ?? []
-                if opponent == nil, let other = others.first(where: { isLoop(index, $0, at: path, touch) }) {
-                    opponent = (other, FieldPath(names: path).spelling)
+                if otherRule == nil, let other = others.first(where: { isLoop(index, $0, at: path, touch) }) {
+                    otherRule = (other, FieldPath(names: path).spelling)
                 }
                 setters[path, default: []].append(index)
             }
-            guard let opponent else { continue }
-            let place = DisplayText.plain(opponent.name)
+            guard let otherRule else { continue }
+            let place = DisplayText.plain(otherRule.name)
             warnings.append(
                 rule.warning(
                     at: rule.position(of: "then"), .ruleLoop,
-                    "it and \(rules[opponent.index].reference) undo each other at '\(place)' in an endless rule "
+                    "it and \(rules[otherRule.index].reference) undo each other at '\(place)' in an endless rule "
                         + "loop; make one of the two exclude the other's documents"))
         }
         return warnings

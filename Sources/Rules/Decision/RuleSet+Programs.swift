@@ -71,7 +71,7 @@ enum MatchedGroups {
         case .all(let selectors), .any(let selectors):
             for selector in selectors { collect(selector, document, scratch, &groups) }
         case .field(let path, .regex(let regex)):
-            if case .found(let value) = path.look(in: document), let found = regex.namedGroups(in: value, scratch) {
+            if case .found(let value) = path.lookUp(in: document), let found = regex.namedGroups(in: value, scratch) {
                 groups += found
             }
         case .field, .value, .not, .none: break

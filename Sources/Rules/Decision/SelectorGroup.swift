@@ -48,7 +48,7 @@ package final class SelectorGroup {
         var found: [Int] = []
         for index in others where matches(index, document) { found.append(index) }
         for field in fields {
-            guard case .found(let value) = field.path.look(in: document), value.kind == .string else { continue }
+            guard case .found(let value) = field.path.lookUp(in: document), value.kind == .string else { continue }
             let isPrintable = value.isPlainASCII && !value.rawContent.contains(0x7F)
             let candidates = isPrintable ? field.texts[Array(value.rawContent)] ?? [] : field.all
             for index in candidates where matches(index, document) { found.append(index) }

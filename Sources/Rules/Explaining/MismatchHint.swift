@@ -39,8 +39,8 @@ enum MismatchHint {
         guard let text = shortText(value), let wanted = shortText(literal) else { return otherType(value, literal) }
         if text.trimmed == wanted.trimmed { return "differs only in surrounding white space" }
         if text.lowercased() == wanted.lowercased() { return "differs only in case" }
-        let isClose = text.trimmed.lowercased() == wanted.trimmed.lowercased()
-        return isClose ? "differs only in case and surrounding white space" : nil
+        let differsInCaseOrSpace = text.trimmed.lowercased() == wanted.trimmed.lowercased()
+        return differsInCaseOrSpace ? "differs only in case and surrounding white space" : nil
     }
 
     private static func difference(_ value: JSONValue, prefix: [UInt8]) -> String? {
@@ -72,8 +72,8 @@ enum MismatchHint {
 
     /// Whether one of the two is a string that spells a number or a boolean.
     private static func otherType(_ value: JSONValue, _ literal: JSONValue) -> String? {
-        let isMixedUp = spellsOut(value, asKindOf: literal) || spellsOut(literal, asKindOf: value)
-        return isMixedUp ? "the document has \(description(value)), the rule has \(description(literal))" : nil
+        let hasSwappedTypes = spellsOut(value, asKindOf: literal) || spellsOut(literal, asKindOf: value)
+        return hasSwappedTypes ? "the document has \(description(value)), the rule has \(description(literal))" : nil
     }
 
     private static func spellsOut(_ value: JSONValue, asKindOf other: JSONValue) -> Bool {

@@ -158,7 +158,7 @@ package struct RuleExplanation: Sendable {
     package var selectorsHold: Bool { earlyOutcome == nil }
 
     /// Whether only `if:` can still prevent the rule from firing.
-    var onlyConditionRemains: Bool {
+    var dependsOnlyOnCondition: Bool {
         earlyOutcome == nil && timeOutcome == nil && comparison?.asksCondition != false
     }
 

@@ -88,7 +88,7 @@ extension RuleSet {
         await evaluateTimes(&explanations, input, now: now, scratch)
         var evaluated: [Int] = []
         var calls: [JQCall] = []
-        for (index, rule) in rules.enumerated() where explanations[index].onlyConditionRemains {
+        for (index, rule) in rules.enumerated() where explanations[index].dependsOnlyOnCondition {
             guard let condition = rule.condition else { continue }
             evaluated.append(index)
             calls += self.calls(

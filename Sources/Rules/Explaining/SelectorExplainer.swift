@@ -59,7 +59,7 @@ struct SelectorExplainer {
     private mutating func field(
         _ path: FieldPath, _ condition: Condition, _ text: String, _ value: JSONValue, _ order: ValueOrder
     ) -> SelectorExplanation {
-        switch path.look(in: value) {
+        switch path.lookUp(in: value) {
         case .found(let found): return explain(condition, text, of: found, path.isID ? .terms : order)
         case .missing:
             if case .exists(false) = condition { return SelectorExplanation(text, .holds, .missing) }

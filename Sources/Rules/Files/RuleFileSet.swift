@@ -62,8 +62,8 @@ package struct RuleFileSet: Sendable {
         isForChanges: Bool = false, jq settings: JQPool.Settings = JQPool.Settings()
     ) throws(RuleFilesError) -> RuleSet {
         let kind = files.first?.kind ?? .rules
-        let strange = files.flatMap { $0.errors(unless: kind) }
-        guard strange.isEmpty else { throw RuleFilesError(kind: .invalid, errors: strange) }
+        let wrongKind = files.flatMap { $0.errors(unless: kind) }
+        guard wrongKind.isEmpty else { throw RuleFilesError(kind: .invalid, errors: wrongKind) }
         let bindings = try bindings(slurps)
         let otherwise = try otherwise()
         let make = { (rules: [Rule]) in
@@ -88,7 +88,7 @@ package struct RuleFileSet: Sendable {
                 let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
                 return RuleFileError(
                     path: "--rule", position: nil,
-                    message: "there is no rule '\(name)'\(guess) Rules: \(ShortList.text(known))")
+                    message: "there is no rule '\(name)'\(guess) Rules: \(AbbreviatedList.text(known))")
             }
             throw RuleFilesError(kind: .usage, errors: errors)
         }

@@ -44,7 +44,7 @@ struct FieldPath: Hashable, Sendable {
         }
     }
 
-    func look(in value: JSONValue) -> Lookup {
+    func lookUp(in value: JSONValue) -> Lookup {
         var value = value
         for step in steps {
             switch value.kind {

@@ -12,7 +12,7 @@ struct Literal: Sendable {
     }
 
     /// Equality of `$all` for a whole array: as Erlang terms, but 1 equals 1.0.
-    func isEqualTerm(to other: JSONValue) -> Bool { TermOrder.compare(other, value) == .equal }
+    func isEqualTerm(to other: JSONValue) -> Bool { ErlangTermOrder.compare(other, value) == .equal }
 
     /// - Precondition: The two are equal terms.
     private static func haveSameNumberTypes(_ left: JSONValue, _ right: JSONValue) -> Bool {

@@ -39,7 +39,7 @@ extension Selector {
             return true
         case .value(let condition): return try condition.matches(value, scratch, order: order)
         case .field(let path, let condition):
-            switch path.look(in: value) {
+            switch path.lookUp(in: value) {
             case .found(let found):
                 return try condition.matches(found, scratch, order: path.isID ? .terms : order)
             case .bad: return false

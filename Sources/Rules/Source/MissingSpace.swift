@@ -3,16 +3,16 @@
 extension SourceNode {
     /// What to do about a string that looks like `name:value`. Nil for any other string.
     var missingSpaceRemedy: String? {
-        guard isPlain, case .string(let text) = content, let slip = MissingSpace(text) else { return nil }
-        return slip.remedy
+        guard isPlain, case .string(let text) = content, let mistake = MissingSpace(text) else { return nil }
+        return mistake.remedy
     }
 }
 
 extension SourceNode.Member {
     /// The message for `{ type:task }`, which YAML reads as a name without a value.
     func missingSpace(readAs kind: String) -> String? {
-        guard case .null = value.content, value.isPlain, let slip = MissingSpace(name) else { return nil }
-        return "'\(slip.name):\(slip.value)' is read as \(kind); \(slip.remedy)"
+        guard case .null = value.content, value.isPlain, let mistake = MissingSpace(name) else { return nil }
+        return "'\(mistake.name):\(mistake.value)' is read as \(kind); \(mistake.remedy)"
     }
 }
 

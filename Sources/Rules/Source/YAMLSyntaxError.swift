@@ -11,12 +11,12 @@ struct YAMLSyntaxError {
     ///   - start: The beginning of the construct that it was reading. Nil if unknown.
     init(_ problem: String, at mark: SourcePosition, from start: SourcePosition?, in text: String) {
         let lines = YAMLLines(text)
-        let slip =
+        let mistake =
             lines.unclosedQuote(problem, from: start, to: mark) ?? lines.tab(problem, at: mark)
             ?? lines.unquotedProgram(before: mark)
             ?? lines.missingSpace(from: start, to: mark) ?? lines.missingSpaceWithinBraces(at: mark)
-        position = slip?.position ?? mark
-        message = "not YAML: \(problem); \(slip?.remedy ?? Self.remedy(for: problem))"
+        position = mistake?.position ?? mark
+        message = "not YAML: \(problem); \(mistake?.remedy ?? Self.remedy(for: problem))"
     }
 
     /// The usual remedy for this error.
@@ -40,7 +40,7 @@ struct YAMLSyntaxError {
 
 /// The lines of a YAML file, to search for mistakes.
 private struct YAMLLines {
-    typealias Slip = (position: SourcePosition, remedy: String)
+    typealias Mistake = (position: SourcePosition, remedy: String)
 
     private let lines: [[Unicode.Scalar]]
 
@@ -54,7 +54,7 @@ private struct YAMLLines {
     private subscript(number: Int) -> [Unicode.Scalar] { lines.indices.contains(number - 1) ? lines[number - 1] : [] }
 
     /// A quote that is not closed, or closed by the quote that was to open another text.
-    func unclosedQuote(_ problem: String, from start: SourcePosition?, to mark: SourcePosition) -> Slip? {
+    func unclosedQuote(_ problem: String, from start: SourcePosition?, to mark: SourcePosition) -> Mistake? {
         let remedy = "the quote that opens here is not closed on its line; write the missing one"
         if problem.contains("end of stream") || problem.contains("document indicator"), let start,
             let scalar = self[start.line].dropFirst(start.column - 1).first, scalar == "\"" || scalar == "'"
@@ -75,7 +75,7 @@ private struct YAMLLines {
     }
 
     /// A tab in a line's indentation, if the parser complains about a character.
-    func tab(_ problem: String, at mark: SourcePosition) -> Slip? {
+    func tab(_ problem: String, at mark: SourcePosition) -> Mistake? {
         guard problem.contains("tab") || problem.contains("cannot start any token") else { return nil }
         let indentation = self[mark.line].prefix { $0 == " " || $0 == "\t" }
         guard let tab = indentation.firstIndex(of: "\t") else { return nil }
@@ -83,7 +83,7 @@ private struct YAMLLines {
     }
 
     /// An unquoted jq program before the position, or one whose quotes end too early.
-    func unquotedProgram(before mark: SourcePosition) -> Slip? {
+    func unquotedProgram(before mark: SourcePosition) -> Mistake? {
         let line = self[mark.line]
         let before = String(line.prefix(max(0, mark.column - 1)))
         guard let key = before.matches(of: /(?:^|[\s{,\[])(jq|if):[ \t]+/).last else { return nil }
@@ -101,19 +101,19 @@ private struct YAMLLines {
     }
 
     /// `name:value`, or `-name:`, on a line that the parser was reading or on the previous line.
-    func missingSpace(from start: SourcePosition?, to mark: SourcePosition) -> Slip? {
+    func missingSpace(from start: SourcePosition?, to mark: SourcePosition) -> Mistake? {
         let before = (1..<max(1, mark.line)).last { self[$0].contains { $0 != " " && $0 != "\t" } }
         for number in [start?.line, mark.line, before].compactMap(\.self) where number <= mark.line {
-            if let slip = missingSpace(inLine: number) { return slip }
+            if let mistake = missingSpace(inLine: number) { return mistake }
         }
         return nil
     }
 
     /// `{ $in:[…] }` or `{ $in […] }`, on the line where the parser stopped.
-    func missingSpaceWithinBraces(at mark: SourcePosition) -> Slip? {
+    func missingSpaceWithinBraces(at mark: SourcePosition) -> Mistake? {
         let line = String(self[mark.line])
-        let slip = /[{,][ \t]*([\w$.\-]+:(?=[\[{])|\$[A-Za-z]+:?[ \t]*(?=[\[{]))/
-        for match in line.matches(of: slip) where !match.1.hasSuffix(": ") {
+        let mistake = /[{,][ \t]*([\w$.\-]+:(?=[\[{])|\$[A-Za-z]+:?[ \t]*(?=[\[{]))/
+        for match in line.matches(of: mistake) where !match.1.hasSuffix(": ") {
             let name = match.1.prefix { $0 != ":" && !$0.isWhitespace }
             let column = line[..<match.1.startIndex].unicodeScalars.count + 1
             return (
@@ -124,16 +124,16 @@ private struct YAMLLines {
         return nil
     }
 
-    private func missingSpace(inLine number: Int) -> Slip? {
+    private func missingSpace(inLine number: Int) -> Mistake? {
         let line = String(self[number])
         if let match = line.prefixMatch(of: /[ \t]*(?:- +)*-(?=[A-Za-z_]\w*:)/) {
             let column = line[..<match.range.upperBound].unicodeScalars.count
             return (SourcePosition(line: number, column: column), "write a space after the dash: - name: …")
         }
         guard let match = line.prefixMatch(of: /([ \t]*(?:- +)*)([\w$.\-]+:[^\s:].*?)\s*$/),
-            let slip = MissingSpace(String(match.2))
+            let mistake = MissingSpace(String(match.2))
         else { return nil }
-        return (SourcePosition(line: number, column: match.1.unicodeScalars.count + 1), slip.remedy)
+        return (SourcePosition(line: number, column: match.1.unicodeScalars.count + 1), mistake.remedy)
     }
 }
 

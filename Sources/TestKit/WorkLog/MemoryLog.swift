@@ -173,7 +173,7 @@ extension MemoryLog {
         }
     }
 
-    mutating func answered() -> Answered? {
+    mutating func answered() -> AnsweredPosition? {
         var oldest = Int64.max
         for part in parts {
             if let first = part.work.first { oldest = min(oldest, first.change.n) }
@@ -181,7 +181,7 @@ extension MemoryLog {
         }
         guard let mark = marks.lastIndex(where: { $0.n < oldest }) else { return nil }
         marks.removeFirst(mark)
-        return Answered(n: marks[0].n, sequence: marks[0].sequence)
+        return AnsweredPosition(n: marks[0].n, sequence: marks[0].sequence)
     }
 }
 

@@ -76,7 +76,9 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
         }
     }
 
-    package func answered() async throws(WorkLogError) -> Answered? { try await change { log, _ in log.answered() } }
+    package func answered() async throws(WorkLogError) -> AnsweredPosition? {
+        try await change { log, _ in log.answered() }
+    }
 
     package func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool {
         try await change { log, _ in log.hasPassed(n) }

@@ -10,12 +10,12 @@ struct AttachmentFolderCandidates: Sendable, Equatable {
     ///   - path: The export. If it is a link, the folder may be next to the link or next to its target.
     init(_ folder: String, of path: String) {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
-        let directories = [path, OutputPath.resolved(path)].map { WholeFile.directory(of: $0) }
+        let directories = [path, OutputPath.resolved(path)].map { FileOperations.directory(of: $0) }
         // A folder of this name in the current directory may belong to another export.
-        let beside = directories.flatMap {
+        let adjacent = directories.flatMap {
             folder.hasPrefix("/") ? ["\($0)/\(name)"] : ["\($0)/\(folder)", "\($0)/\(name)"]
         }
-        let places = folder.hasPrefix("/") ? [folder] + beside : beside + [folder]
+        let places = folder.hasPrefix("/") ? [folder] + adjacent : adjacent + [folder]
         all = places.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
@@ -23,11 +23,11 @@ struct AttachmentFolderCandidates: Sendable, Equatable {
     ///
     /// - Throws: ``TransferError``: `.missing` if it does not exist.
     static func checked(_ folder: String) throws(TransferError) -> String {
-        if WholeFile.exists(folder) { return folder }
+        if FileOperations.exists(folder) { return folder }
         throw TransferError(
             .missing, "there is no folder \(folder); name the export's attachment folder with --attachments")
     }
 
     /// The first folder that contains attachments; nil if none does.
-    var found: String? { all.first { WholeFile.exists("\($0)/sha256") } }
+    var found: String? { all.first { FileOperations.exists("\($0)/sha256") } }
 }

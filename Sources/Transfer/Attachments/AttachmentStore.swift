@@ -20,12 +20,12 @@ struct AttachmentStore: Sendable {
 
     private static func create(_ folder: String) throws(TransferError) {
         if mkdir(folder, 0o777) == 0 { return }
-        if errno == ENOENT, case let parent = WholeFile.directory(of: folder), parent != folder {
+        if errno == ENOENT, case let parent = FileOperations.directory(of: folder), parent != folder {
             try create(parent)
             if mkdir(folder, 0o777) == 0 { return }
         }
         let reason = String(cString: strerror(errno))
-        guard WholeFile.isFolder(folder) else {
+        guard FileOperations.isFolder(folder) else {
             throw TransferError(.cannotCreate, "can't create \(folder): \(reason)")
         }
     }
@@ -38,7 +38,7 @@ struct AttachmentStore: Sendable {
     }
 
     /// Removes a spool's file once nothing writes to it.
-    func removeSpool(for output: String, slot: Int) { WholeFile.remove(spoolPath(for: output, slot)) }
+    func removeSpool(for output: String, slot: Int) { FileOperations.remove(spoolPath(for: output, slot)) }
 
     /// The name has a hash of the output's path, because exports with the same file name may share this folder.
     private func spoolPath(for output: String, _ slot: Int) -> String {
@@ -69,11 +69,11 @@ struct AttachmentStore: Sendable {
     /// - Parameter unsynced: Collects the folders that must be synced before the file is referred to.
     func take(_ spool: AttachmentSpool, _ body: AttachmentBody, noting unsynced: UnsyncedFolders) async throws {
         let file = "\(path)/\(body.file)"
-        let folder = WholeFile.directory(of: file)
+        let folder = FileOperations.directory(of: file)
         // Even if the file exists: another run may have just written it.
         unsynced.note(folder)
         if holds(body), await spool.isSame(as: file) { return }
-        if !WholeFile.exists(folder) {
+        if !FileOperations.exists(folder) {
             try Self.create(folder)
             for folder in [path, "\(path)/sha256"] { unsynced.note(folder) }
         }
@@ -94,7 +94,7 @@ final class UnsyncedFolders: Sendable {
             defer { paths = [] }
             return paths
         }
-        for path in noted { WholeFile.sync(folder: path) }
+        for path in noted { FileOperations.sync(folder: path) }
     }
 }
 

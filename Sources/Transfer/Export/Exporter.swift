@@ -123,7 +123,7 @@ package struct Exporter: Service {
         report.update { $0.lastSequence = manifest.to }
         let journal = ExportJournal(manifest: manifest)
         // The journal is written before the first byte, so that leftovers can be recognized after a kill.
-        if files.canResume { try WholeFile.write(journal.json, to: place.journal) }
+        if files.canResume { try FileOperations.write(journal.json, to: place.journal) }
         return StartPoint(
             journal: journal, seen: manifest.source == .feed ? SeenDocuments() : nil)
     }
@@ -167,7 +167,7 @@ package struct Exporter: Service {
             )
         }
         let (before, now) = (found.manifest.facts, manifest.facts)
-        guard before.isOfSameServer(as: now) else {
+        guard before.mayBeOnSameServer(as: now) else {
             throw TransferError(
                 .foreign, "\(place.journal) belongs to \(before.gateway), not to \(now.gateway); run without --resume")
         }
@@ -181,7 +181,7 @@ package struct Exporter: Service {
         var journal = found
         var seen = found.manifest.source == .feed ? SeenDocuments() : nil
         var lines = DocumentSplitter(isCompressed: place.isCompressed && !files.isSpooled)
-        let isThere = try files.output.truncate(to: found.saved) { bytes in
+        let exists = try files.output.truncate(to: found.saved) { bytes in
             guard seen != nil else { return }
             try lines.read(bytes) { line in
                 guard let document = try? JSONText(Array(line)).root, let id = document["_id"]?.string else { return }
@@ -192,7 +192,7 @@ package struct Exporter: Service {
                 }
             }
         }
-        guard isThere else { return nil }
+        guard exists else { return nil }
         journal.manifest.resumed += 1
         report(journal)
         logger.info(

@@ -18,20 +18,21 @@ package enum OutputPath: Equatable, Sendable {
     package init(_ path: String) {
         var information = stat()
         guard stat(path, &information) == 0 else {
-            self = errno == ENOENT ? Self.behindLinks(path) : .unusable(path, reason: String(cString: strerror(errno)))
+            self =
+                errno == ENOENT ? Self.resolvingLinks(path) : .unusable(path, reason: String(cString: strerror(errno)))
             return
         }
         switch information.st_mode & S_IFMT {
         case S_IFDIR: self = .folder(path)
         case S_IFSOCK: self = .unusable(path, reason: "it is a socket")
         // A stream of the process is written to directly, even if it is redirected to a file.
-        case S_IFREG: self = Self.behindLinks(path)
+        case S_IFREG: self = Self.resolvingLinks(path)
         default: self = .special(path)
         }
     }
 
     /// Resolves links, even if the target does not exist. The links themselves are kept.
-    private static func behindLinks(_ path: String) -> OutputPath {
+    private static func resolvingLinks(_ path: String) -> OutputPath {
         var path = path
         for _ in 0..<longestChain {
             if isStream(path) { return .special(path) }
@@ -40,7 +41,7 @@ package enum OutputPath: Equatable, Sendable {
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
             guard readlink(path, &buffer, buffer.count - 1) > 0 else { return .file(path) }
             let target = buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-            path = target.hasPrefix("/") ? target : WholeFile.directory(of: path) + "/" + target
+            path = target.hasPrefix("/") ? target : FileOperations.directory(of: path) + "/" + target
         }
         return .unusable(path, reason: String(cString: strerror(ELOOP)))
     }
@@ -61,7 +62,7 @@ package enum OutputPath: Equatable, Sendable {
     /// The folder with links resolved, because `/dev/fd` and `/proc/self/fd` lead to the same folder; empty if it is
     /// missing.
     private static func entry(_ path: String) -> (folder: String, name: String) {
-        guard let folder = realpath(WholeFile.directory(of: path), nil) else { return ("", "") }
+        guard let folder = realpath(FileOperations.directory(of: path), nil) else { return ("", "") }
         defer { free(folder) }
         return (String(cString: folder), path.split(separator: "/").last.map(String.init) ?? "")
     }

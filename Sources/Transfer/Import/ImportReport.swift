@@ -79,11 +79,11 @@ extension ImportReport: TransferReport {
         }
         return "\(failures); \(isOne ? "it is" : "they are") in \(rejectPath), with the reasons in "
             + "\(rejectPath).reasons; correct \(isOne ? "it" : "them") there, and import "
-            + "\(rejectPath.shellWord) with the same options" + moreOptions(for: rejectPath)
+            + "\(rejectPath.shellWord) with the same options" + additionalOptions(for: rejectPath)
     }
 
     /// Options that this import derived from its input, but that an import of the reject file needs.
-    private func moreOptions(for rejectPath: String) -> String {
+    private func additionalOptions(for rejectPath: String) -> String {
         let state = state
         let named = InputFormat(fileName: rejectPath)
         let format: InputFormat? =
@@ -135,7 +135,7 @@ extension ImportReport {
     /// - Parameter settings: They determine whether the import can be resumed.
     package func logStop(_ settings: ImportSettings, to logger: Logger) {
         update { $0.isStopped = true }
-        let isSaved = settings.progressPath.map { WholeFile.exists($0) } ?? false
+        let isSaved = settings.progressPath.map { FileOperations.exists($0) } ?? false
         let canResume = isSaved && settings.preview == nil
         logger.notice(
             canResume ? "stopped before the end; continue with --resume" : "stopped before the end", metadata: counts)

@@ -66,7 +66,7 @@ struct ImportPass {
 
     /// The orders of the documents; filled by a check.
     private(set) var orders: Set<Int> = []
-    private let maker: EntryMaker
+    private let builder: EntryBuilder
     private var losingLeaves = LosingLeafDetector()
     private let mayRepeat: Bool
     private var assembly: BatchAssembly
@@ -76,12 +76,12 @@ struct ImportPass {
     private let start: Int
 
     /// How many batches are being written.
-    private var underWay = 0
+    private var inProgress = 0
     /// Bytes of batches that are being written or wait for an earlier batch.
     private var bytesHeld: Int { held.values.reduce(0, +) }
     /// Bytes by batch number.
     private var held: [Int: Int] = [:]
-    private var idsUnderWay: Set<DocumentID> = []
+    private var idsInProgress: Set<DocumentID> = []
     private var begun = 0
     private var settled = 0
 
@@ -90,7 +90,7 @@ struct ImportPass {
         self.purpose = purpose
         self.start = start
         self.job = job
-        maker = EntryMaker(job.settings, job.admission, now: job.beginning.now)
+        builder = EntryBuilder(job.settings, job.admission, now: job.beginning.now)
         mayRepeat = job.settings.mode == .restore && job.admission.dialect.keepsSeveralLeaves
         assembly = BatchAssembly(job.settings, start: start, mayRepeat: mayRepeat)
     }
@@ -103,7 +103,7 @@ struct ImportPass {
         let size = try await job.reader.begin()
         return try await withThrowingTaskGroup { (group: inout Work) in
             let failure = try await feed(&group, size)
-            while underWay > 0 { try await recordOne(&group) }
+            while inProgress > 0 { try await recordOne(&group) }
             return failure
         }
     }
@@ -111,12 +111,12 @@ struct ImportPass {
     private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
         while !job.isStopped.withLock({ $0 }) {
             // Finish large batches before reading more.
-            while bytesHeld > job.settings.byteBudget, underWay > 0 { try await recordOne(&group) }
+            while bytesHeld > job.settings.byteBudget, inProgress > 0 { try await recordOne(&group) }
             let chunk = await job.reader.next()
             try Task.checkCancellation()
             // When reading is stopped, the last item may be incomplete.
             if job.isStopped.withLock({ $0 }) { break }
-            let mapped = await maker.map(chunk.items, skipping: start - ordinal)
+            let mapped = await builder.map(chunk.items, skipping: start - ordinal)
             for (item, mapped) in zip(chunk.items, mapped) { try await add(item, mapped, chunk.header, &group) }
             expect(size, chunk)
             if chunk.isAtEnd || assembly.isIdle(after: Self.idleItems) { try await dispatch(&group) }
@@ -132,13 +132,13 @@ struct ImportPass {
         let isLeftOut = isLosingLeaf(item)
         guard ordinal >= start else { return }
         var isLarge = false
-        let entries = isLeftOut ? [] : maker.entries(of: item, mapped, header: header, ordinal: ordinal)
+        let entries = isLeftOut ? [] : builder.entries(of: item, mapped, header: header, ordinal: ordinal)
         for entry in entries where isInThisPass(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
-            if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
+            if let id = entry.id, idsInProgress.contains(id), !mayRepeat {
                 // Two writes of one document must stay in order.
                 try await dispatch(&group)
-                while underWay > 0 { try await recordOne(&group) }
+                while inProgress > 0 { try await recordOne(&group) }
             }
             noteBlobs(of: entry)
             assembly.add(entry)
@@ -186,25 +186,25 @@ struct ImportPass {
     private mutating func dispatch(_ group: inout Work) async throws {
         guard !assembly.isEmpty else { return }
         let batch = assembly.makeBatch()
-        while underWay > 0, !hasRoom(for: batch) { try await recordOne(&group) }
+        while inProgress > 0, !hasRoom(for: batch) { try await recordOne(&group) }
         begun += 1
-        underWay += 1
+        inProgress += 1
         held[batch.number] = batch.byteCount
-        for case .document(let document) in batch.entries { idsUnderWay.insert(document.id) }
+        for case .document(let document) in batch.entries { idsInProgress.insert(document.id) }
         let writer = job.writer
         group.addTask { SettledBatch(batch: batch, results: try await writer.write(batch)) }
     }
 
     private func hasRoom(for batch: ImportBatch) -> Bool {
-        underWay < job.settings.requests && begun - settled < Self.window
+        inProgress < job.settings.requests && begun - settled < Self.window
             && bytesHeld + batch.byteCount <= job.settings.byteBudget
     }
 
     private mutating func recordOne(_ group: inout Work) async throws {
         guard let done = try await group.next() else { return }
-        underWay -= 1
+        inProgress -= 1
         for entry in done.batch.entries {
-            if case .document(let document) = entry { idsUnderWay.remove(document.id) }
+            if case .document(let document) = entry { idsInProgress.remove(document.id) }
         }
         let taken = try await job.journal.record(done)
         for number in settled..<taken { held[number] = nil }

@@ -112,7 +112,7 @@ package struct Importer: Service {
                     "can't check whether an earlier import was interrupted", metadata: [LogKey.reason: "\(error)"])
             }
         }
-        guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
+        guard settings.isResuming, let path = settings.progressPath, let bytes = try FileOperations.read(path) else {
             // The earlier run may have finished and removed the file just before it was killed.
             return (new, settings.isResuming)
         }
@@ -132,7 +132,7 @@ package struct Importer: Service {
     private func warnAboutUnfinished(
         _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
     ) async throws {
-        guard let path = settings.progressPath, let bytes = try WholeFile.read(path),
+        guard let path = settings.progressPath, let bytes = try FileOperations.read(path),
             let progress = ImportProgress(bytes), try await mismatch(with: progress, identity, database) == nil
         else { return }
         logger.warning(

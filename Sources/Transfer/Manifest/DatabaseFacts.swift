@@ -102,7 +102,7 @@ package struct DatabaseFacts: Sendable, Equatable {
 
     /// Whether both may be on one server: the same URL or the same instance. One of them may change when a database
     /// moves or is restarted.
-    func isOfSameServer(as other: DatabaseFacts) -> Bool {
+    func mayBeOnSameServer(as other: DatabaseFacts) -> Bool {
         gateway.utf8.elementsEqual(other.gateway.utf8) || instance != nil && instance == other.instance
     }
 

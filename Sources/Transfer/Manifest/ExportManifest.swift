@@ -75,7 +75,7 @@ package struct ExportManifest: Sendable, Equatable {
     /// - Throws: ``TransferError``: `.missing`, `.invalid`.
     package static func read(_ path: String) throws(TransferError) -> ExportManifest {
         // A much longer file is not a manifest, but may be the export itself.
-        guard let bytes = try WholeFile.read(ExportPlace.findManifest(path), whole: false) else {
+        guard let bytes = try FileOperations.read(ExportPlace.findManifest(path), whole: false) else {
             throw TransferError(.missing, "there is no manifest \(path); did the export finish?")
         }
         guard let text = try? JSONText(bytes, limits: .files), let manifest = ExportManifest(text.root) else {

@@ -61,14 +61,16 @@ package struct ExportPlace: Sendable, Equatable {
 
     /// The manifest's path. If its export is a link, the manifest next to the link's target.
     static func findManifest(_ path: String) -> String {
-        guard !WholeFile.exists(path), path.hasSuffix(manifestEnding) else { return path }
-        let beside = manifest(of: OutputPath.resolved(String(path.dropLast(manifestEnding.count))))
-        return WholeFile.exists(beside) ? beside : path
+        guard !FileOperations.exists(path), path.hasSuffix(manifestEnding) else { return path }
+        let adjacent = manifest(of: OutputPath.resolved(String(path.dropLast(manifestEnding.count))))
+        return FileOperations.exists(adjacent) ? adjacent : path
     }
 
     /// The files next to the output during the export, or after an interrupted one.
     package var temporaryFiles: [String] { kind == .file ? [part, journal, spool] : [] }
 
     /// The directory for unnamed files.
-    var temporaryDirectory: String { kind == .file ? WholeFile.directory(of: path) : WholeFile.temporaryDirectory }
+    var temporaryDirectory: String {
+        kind == .file ? FileOperations.directory(of: path) : FileOperations.temporaryDirectory
+    }
 }

@@ -27,7 +27,7 @@ struct ReplicationBatches {
     private struct Gathered {
         var documents: [ChangedDocument] = []
         var end: SequenceID?
-        var underWay = 0
+        var inProgress = 0
         /// Positions of the documents in the batch: a feed may return one twice.
         private var positions: [DocumentID: Int] = [:]
 
@@ -70,7 +70,7 @@ struct ReplicationBatches {
                     if gathered.documents.count >= settings.batchChanges { try await dispatch(&gathered, &group) }
                 }
                 gathered.end = reached
-                if gathered.underWay < settings.workers { try await dispatch(&gathered, &group) }
+                if gathered.inProgress < settings.workers { try await dispatch(&gathered, &group) }
             }
             try await drain(&gathered, &group)
         }
@@ -79,15 +79,15 @@ struct ReplicationBatches {
 
     private func drain(_ gathered: inout Gathered, _ group: inout Work) async throws {
         try await dispatch(&gathered, &group)
-        while gathered.underWay > 0 { try await finishOne(&gathered, &group) }
+        while gathered.inProgress > 0 { try await finishOne(&gathered, &group) }
     }
 
     private func dispatch(_ gathered: inout Gathered, _ group: inout Work) async throws {
         guard let end = gathered.end else { return }
-        while gathered.underWay >= settings.workers { try await finishOne(&gathered, &group) }
+        while gathered.inProgress >= settings.workers { try await finishOne(&gathered, &group) }
         let number = await checkpoints.open(to: end)
         let documents = gathered.take()
-        gathered.underWay += 1
+        gathered.inProgress += 1
         group.addTask { [transfer, checkpoints] in
             if !documents.isEmpty { try await transfer.replicate(documents) }
             await checkpoints.finish(number)
@@ -96,7 +96,7 @@ struct ReplicationBatches {
 
     private func finishOne(_ gathered: inout Gathered, _ group: inout Work) async throws {
         try await group.next()
-        gathered.underWay -= 1
+        gathered.inProgress -= 1
         if let limit = settings.errorLimit, limit.isExceeded(by: report.failures) {
             throw RunError(limit, report.failures)
         }

@@ -11,13 +11,13 @@ struct DocumentResolution: Sendable {
     private let settings: ResolveSettings
     private let report: ResolveReport
     private let logger: Logger
-    private let show: Resolver.Show
+    private let show: Resolver.PreviewReceiver
     private let resolver: ConflictResolver
     private let refusals: Locked<RepeatedMessages>
 
     init(
         _ gateway: Gateway, _ contact: GatewayContact, _ settings: ResolveSettings, report: ResolveReport,
-        logger: Logger, show: @escaping Resolver.Show
+        logger: Logger, show: @escaping Resolver.PreviewReceiver
     ) {
         self.settings = settings
         self.report = report

@@ -11,20 +11,20 @@ internal import ServiceLifecycle
 /// documents are no longer in conflict, and partly resolved documents get the same result.
 package struct Resolver: Service {
     /// Receives one JSON object about a document that would be resolved.
-    package typealias Show = @Sendable ([UInt8]) async throws -> Void
+    package typealias PreviewReceiver = @Sendable ([UInt8]) async throws -> Void
 
     private let gateway: Gateway
     private let settings: ResolveSettings
     private let report: ResolveReport
     private let logger: Logger
-    private let show: Show
+    private let show: PreviewReceiver
 
     /// - Parameters:
     ///   - report: Updated during the run.
     ///   - show: Called in a dry run.
     package init(
         gateway: Gateway, settings: ResolveSettings, report: ResolveReport, logger: Logger,
-        show: @escaping Show = { _ in }
+        show: @escaping PreviewReceiver = { _ in }
     ) {
         self.gateway = gateway
         self.settings = settings

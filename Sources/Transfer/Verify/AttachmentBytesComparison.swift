@@ -40,7 +40,7 @@ struct AttachmentBytesComparison {
                 continue
             }
             let path = JSONPointer(tokens: ["_attachments", name]).description
-            let spool = try self.spool ?? AttachmentSpool(directory: WholeFile.temporaryDirectory)
+            let spool = try self.spool ?? AttachmentSpool(directory: FileOperations.temporaryDirectory)
             self.spool = spool
             switch try await fetcher.fetch(stub, of: id, revision: revision, into: spool) {
             case .fetched(let body):
@@ -68,7 +68,7 @@ struct AttachmentBytesComparison {
     ) -> Expectation? {
         if let sha256 = sha256(of: attachment, in: document) { return .bytes(sha256: sha256) }
         guard let digest = attachment["digest"]?.string.flatMap({ AttachmentDigest($0) }),
-            digest.mayBeOfCompressedBytes, stub.digest?.mayBeOfCompressedBytes == true
+            digest.mayCoverCompressedBytes, stub.digest?.mayCoverCompressedBytes == true
         else { return nil }
         return .digest(digest)
     }

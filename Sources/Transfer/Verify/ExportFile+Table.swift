@@ -4,7 +4,7 @@ internal import Revisions
 
 extension ExportFile {
     /// Reads a CSV file and counts its rows without the header.
-    func measureTable() async throws -> Measure {
+    func measureTable() async throws -> FileMeasurements {
         let file = try OpenFile(reading: path)
         var digest = RunningDigest(.sha256)
         let decompressor = manifest.options.isCompressed ? Decompressor(path) : nil
@@ -25,7 +25,7 @@ extension ExportFile {
             }
         }
         if isInRecord { records += 1 }
-        return Measure(
+        return FileMeasurements(
             byteCount: digest.byteCount, sha256: digest.hex, lines: max(0, records - 1),
             frameError: decompressor?.endError)
     }

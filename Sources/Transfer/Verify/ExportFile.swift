@@ -21,7 +21,7 @@ package struct ExportFile: Sendable {
     ///   is not valid.
     package init(_ path: String) throws(TransferError) {
         _ = try OpenFile(reading: path)
-        if ExportPlace.isManifest(path), !WholeFile.exists(ExportPlace.manifest(of: path)) {
+        if ExportPlace.isManifest(path), !FileOperations.exists(ExportPlace.manifest(of: path)) {
             throw TransferError(.missing, "\(path) is a manifest; name its export instead")
         }
         self.path = path
@@ -29,7 +29,7 @@ package struct ExportFile: Sendable {
     }
 
     /// Measurements of the whole file.
-    struct Measure: Sendable, Equatable {
+    struct FileMeasurements: Sendable, Equatable {
         var byteCount = 0
         var sha256 = ""
         var lines = 0
@@ -41,7 +41,7 @@ package struct ExportFile: Sendable {
     ///
     /// - Throws: ``TransferError``, `CancellationError`, and what `body` throws.
     @discardableResult
-    func readLines(_ body: (Line) async throws -> Void) async throws -> Measure {
+    func readLines(_ body: (Line) async throws -> Void) async throws -> FileMeasurements {
         let file = try OpenFile(reading: path)
         var digest = RunningDigest(.sha256)
         var lines = DocumentSplitter(isCompressed: manifest.options.isCompressed)
@@ -66,7 +66,7 @@ package struct ExportFile: Sendable {
         }
         let error = try lines.finish { waiting.append($0) }
         try await pass()
-        return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameError: error)
+        return FileMeasurements(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameError: error)
     }
 
     /// Call this repeatedly while files are read, because reading blocks.

@@ -37,7 +37,7 @@ package struct ExportVerifier: Sendable {
         let manifest = file.manifest
         var parts = VerifiedParts(manifest.counts)
         var digests = FileDigests()
-        let measure: ExportFile.Measure
+        let measure: ExportFile.FileMeasurements
         if manifest.options.format.isTable {
             measure = try await file.measureTable()
             parts.unverifiedAttachments = manifest.counts.attachments
@@ -58,7 +58,7 @@ package struct ExportVerifier: Sendable {
     }
 
     private func compare(
-        _ measure: ExportFile.Measure, bodies: Int, _ report: (VerificationFinding) throws -> Void
+        _ measure: ExportFile.FileMeasurements, bodies: Int, _ report: (VerificationFinding) throws -> Void
     ) throws {
         let manifest = file.manifest
         func expect<Value: Equatable>(

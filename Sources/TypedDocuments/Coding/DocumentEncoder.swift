@@ -14,7 +14,7 @@ package struct DocumentEncoder {
     ///
     /// - Returns: The members in the order of the type's properties, and the parts that the value has.
     /// - Throws: `EncodingError` for a value that JSON can't hold, such as infinity; what `encode(to:)` of a type throws.
-    package func encode(_ value: some Encodable) throws -> (json: JSONText, parts: [FoundPart]) {
+    package func encode(_ value: some Encodable) throws -> (json: JSONText, parts: [EncodedPart]) {
         let context = EncodingContext(document: document)
         let node = EncodedNode()
         try ValueWriter(node: node, path: [], context: context).write(value)
@@ -27,7 +27,7 @@ package struct DocumentEncoder {
 /// The state that all encoders of one document share.
 final class EncodingContext {
     let document: JSONValue?
-    var parts: [FoundPart] = []
+    var parts: [EncodedPart] = []
 
     init(document: JSONValue?) { self.document = document }
 }

@@ -33,7 +33,7 @@ package struct DocumentPlace {
 }
 
 /// A part that an encoder found.
-package struct FoundPart {
+package struct EncodedPart {
     /// Names and indices from the top of the document.
     package let path: [any CodingKey]
     package let part: any DocumentPart

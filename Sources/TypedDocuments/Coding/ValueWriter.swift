@@ -33,7 +33,7 @@ struct ValueWriter {
 
     /// - Returns: False if the part is not a member here.
     func write(part: any DocumentPart) throws -> Bool {
-        context.parts.append(FoundPart(path: path, part: part))
+        context.parts.append(EncodedPart(path: path, part: part))
         let place = DocumentPlace(document: context.document, path: path)
         guard let json = try part.json(at: place) else { return false }
         node.set(json)

@@ -7,7 +7,7 @@ struct DocumentReading<Document: DocumentCodable>: Sendable {
     let isCollection: Bool
 
     /// Whether the document has this type.
-    func isOfType(_ document: JSONValue) -> Bool {
+    func hasType(_ document: JSONValue) -> Bool {
         guard let type = Document.documentType else { return true }
         return document["type"].map { $0.isString(type) } ?? isCollection
     }
@@ -19,7 +19,7 @@ struct DocumentReading<Document: DocumentCodable>: Sendable {
         _ document: JSONValue, id: DocumentID, revision: RevisionID?
     ) -> Result<Document, DocumentDecodingError> {
         do throws(TypeMismatch) {
-            guard isOfType(document) else {
+            guard hasType(document) else {
                 throw TypeMismatch(
                     in: document, at: [TypeKey.type], expected: "\"\(Document.documentType ?? "")\"")
             }

@@ -49,14 +49,14 @@ struct DocumentSearch<Document: DocumentCodable>: Sendable {
     private func find(_ receive: Receive) async throws -> Bool {
         let matcher = DocumentMatcher(selector.filter)
         var current = CurrentDocumentReader(
-            gateway: gateway, policy: .ofKnownGateway(retries), logger: logger, noteRetry: {})
+            gateway: gateway, policy: .forKnownGateway(retries), logger: logger, noteRetry: {})
         var bookmark: String?
         while true {
             let page = try await contact.ask { [bookmark] () -> FoundDocuments? in
                 do throws(GatewayError) {
                     return try await gateway.find(Array(selector.json.utf8), limit: Self.pageSize, bookmark: bookmark)
                 } catch {
-                    guard bookmark == nil, error.isNoQuery else { throw error }
+                    guard bookmark == nil, error.queriesUnsupported else { throw error }
                     return nil
                 }
             }
@@ -79,7 +79,7 @@ struct DocumentSearch<Document: DocumentCodable>: Sendable {
     private func list(_ receive: Receive) async throws -> Bool {
         let matcher = DocumentMatcher(selector.filter)
         var list = DocumentListReader(
-            DocumentPages(of: gateway), Retrier(.ofKnownGateway(retries), logger: logger, noteRetry: {}))
+            DocumentPages(of: gateway), Retrier(.forKnownGateway(retries), logger: logger, noteRetry: {}))
         while let batch = try await list.next() {
             try await receive(
                 batch.compactMap { row -> Found? in
@@ -101,12 +101,12 @@ struct DocumentSearch<Document: DocumentCodable>: Sendable {
     ) -> Found? {
         // If the selector can't be applied, for example because a regular expression takes too long, the document does
         // not match.
-        guard reading.isOfType(document), (try? matcher.matches(document)) == true else { return nil }
+        guard reading.hasType(document), (try? matcher.matches(document)) == true else { return nil }
         return reading.read(document, id: id, revision: revision)
     }
 }
 
 extension GatewayError {
     /// Whether queries, or this query, are not offered.
-    fileprivate var isNoQuery: Bool { [400, 403, 404, 405].contains(status) && !concernsAllDocuments }
+    fileprivate var queriesUnsupported: Bool { [400, 403, 404, 405].contains(status) && !concernsAllDocuments }
 }

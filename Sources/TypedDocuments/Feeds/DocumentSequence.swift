@@ -8,11 +8,11 @@ public struct DocumentSequence<Element: Sendable>: AsyncSequence, Sendable {
     let produce: @Sendable (Handoff<Element>) async throws -> Void
 
     /// Creates a new iteration, whose reading starts with the first call of ``Iterator/next()``.
-    public func makeAsyncIterator() -> Iterator { Iterator(production: Production(produce)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(production: ReadingTask(produce)) }
 
     /// One iteration. For one task.
     public struct Iterator: AsyncIteratorProtocol {
-        let production: Production<Element>
+        let production: ReadingTask<Element>
 
         /// The next element; nil at the end. Waits without a time limit.
         ///
@@ -22,7 +22,7 @@ public struct DocumentSequence<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 /// The reading task of one iterator. It ends with the iterator.
-final class Production<Element: Sendable>: Sendable {
+final class ReadingTask<Element: Sendable>: Sendable {
     private let handoff = Handoff<Element>()
     private let task = Locked<Task<Void, Never>?>(nil)
     private let produce: @Sendable (Handoff<Element>) async throws -> Void

@@ -32,7 +32,7 @@ extension DocumentReading {
         let content: DocumentChange<Document>.Content
         switch row.content {
         case .document(let value):
-            guard isOfType(value) else { return nil }
+            guard hasType(value) else { return nil }
             switch read(value, id: row.id, revision: row.revision) {
             case .success(let document): content = .document(document)
             case .failure(let error): content = .undecodable(error)

@@ -43,7 +43,7 @@ struct KeyspaceFeed: Sendable {
             throw GatewayError(error)
         }
         var current = CurrentDocumentReader(
-            gateway: gateway, policy: .ofKnownGateway(retries), logger: logger, noteRetry: {})
+            gateway: gateway, policy: .forKnownGateway(retries), logger: logger, noteRetry: {})
         var reader = FeedReader(
             gateway: gateway, end: isLive ? .never : .caughtUp(with: nil), retries: retries, logger: logger,
             noteRetry: {})

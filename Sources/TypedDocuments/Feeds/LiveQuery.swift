@@ -11,7 +11,7 @@ struct LiveQuery<Document: DocumentCodable> {
     /// - Parameter isMatch: Whether the selector matches the row's document.
     mutating func take(_ row: FeedRow, isMatch: Bool) -> [LiveChange<Document>] {
         let known = matching[row.id]
-        guard isMatch, case .document(let value) = row.content, reading.isOfType(value) else {
+        guard isMatch, case .document(let value) = row.content, reading.hasType(value) else {
             guard known != nil else { return [] }
             matching[row.id] = nil
             return [.removed(row.id)]

@@ -125,7 +125,7 @@ struct DocumentDraft {
     }
 }
 
-extension [FoundPart] {
+extension [EncodedPart] {
     /// The attachments among the parts, with their names.
     private func attachments(_ document: JSONValue?) throws -> [(name: String, attachment: Attachment)] {
         try compactMap { found in

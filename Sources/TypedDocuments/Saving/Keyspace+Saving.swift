@@ -165,7 +165,7 @@ extension Keyspace {
 
 extension AttachmentUpload {
     fileprivate init(_ upload: DocumentDraft.Upload, for dialect: GatewayDialect) {
-        let bytes = OneTime(upload.bytes)
+        let bytes = OneTimeSource(upload.bytes)
         self.init(
             name: upload.name, contentType: upload.contentType, digest: upload.digest(for: dialect),
             source: ByteSource(count: upload.bytes.count) { await bytes.take() })
@@ -173,7 +173,7 @@ extension AttachmentUpload {
 }
 
 /// Bytes that are sent in one piece.
-private actor OneTime {
+private actor OneTimeSource {
     private var bytes: [UInt8]?
 
     init(_ bytes: [UInt8]) { self.bytes = bytes.isEmpty ? nil : bytes }

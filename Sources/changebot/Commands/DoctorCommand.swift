@@ -40,7 +40,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var channels: ChannelList?
 
     @Option(help: "How the bot waits for changes. Default: longpoll.")
-    var feed: FeedReader.Following?
+    var feed: FeedReader.FeedMode?
 
     @Option(help: ArgumentHelp("The --role of the bot.", valueName: "role"))
     var role: FleetMember.Role?
@@ -66,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let variables = Environment()
-        let (bots, environment) = try examinedBots(variables)
+        let (bots, environment) = try inspectedBots(variables)
         let isJSON = try environment.isOn(json, "json")
         let lines = FindingLines(
             style: try colors.style(environment, of: .standardOutput), bots: bots.map(\.name))
@@ -82,8 +82,8 @@ struct DoctorCommand: AsyncParsableCommand {
                 await report.finish(DoctorSlot(bot: nil, check: .libraries), [finding])
             }
             for (index, bot) in bots.enumerated() {
-                let examination = BotExamination(bot: bot, idle: idle, report: BotReport(report: report, bot: index))
-                group.addTask { await examination.run() }
+                let inspection = BotInspection(bot: bot, idle: idle, report: BotReport(report: report, bot: index))
+                group.addTask { await inspection.run() }
             }
         }
         try await report.requirePrinted()
@@ -92,10 +92,10 @@ struct DoctorCommand: AsyncParsableCommand {
         if errors > 0 { throw CommandError(.incomplete) }
     }
 
-    /// The bots to examine, and the settings of the whole process.
+    /// The bots to inspect, and the settings of the whole process.
     ///
     /// - Throws: ``CommandError`` with 64; with 66 or 78 for a configuration file that can't be read or is not valid.
-    private func examinedBots(_ variables: Environment) throws -> (bots: [DoctorBot], Environment) {
+    private func inspectedBots(_ variables: Environment) throws -> (bots: [DoctorBot], Environment) {
         guard let file = try config.file(variables) else {
             return ([try DoctorBot(self, variables, nil)], variables)
         }
@@ -107,10 +107,10 @@ struct DoctorCommand: AsyncParsableCommand {
             command.job.rules = rules
             try command.refuseOptionsOfOneBot(file, bots, variables)
         }
-        let examined = try bots.map { bot in
+        let inspected = try bots.map { bot in
             try DoctorBot(self, variables.with(file, bot: bot), file.place(bot.position))
         }
-        return (examined, variables.with(file, bot: nil))
+        return (inspected, variables.with(file, bot: nil))
     }
 
     /// How long to wait for proxies that cut idle requests. Nil: skip that check.

@@ -123,7 +123,7 @@ struct ExportCommand: AsyncParsableCommand {
         let given = sinceManifest ?? environment["since-manifest"]
         let bodies = attachments ?? environment["attachments"]
         let folder = [nil, "none", "inline", ""].contains(bodies) ? nil : bodies
-        let own: [DistinctFiles.Named] =
+        let own: [DistinctFiles.NamedFile] =
             [("--output", place.path)] + place.temporaryFiles.map { ("the unfinished --output", $0) }
         var files = DistinctFiles(outputs: own, inputs: [("--since-manifest", given)])
         files.read(access, choice, environment)

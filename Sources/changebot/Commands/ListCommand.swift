@@ -24,7 +24,7 @@ struct ListCommand: AsyncParsableCommand {
     private struct Row {
         let name: String
         let gateway: String
-        var standing: String
+        var status: String
         var checkpoint: String?
         var deadLetters: Int
         var process: Int32?
@@ -62,22 +62,22 @@ struct ListCommand: AsyncParsableCommand {
             let name = catalogue.name
             try catalogue.forEachState { ledger in
                 var row = Row(
-                    name: name, gateway: try ledger.addresses().first ?? "", standing: "not running",
+                    name: name, gateway: try ledger.addresses().first ?? "", status: "not running",
                     checkpoint: try ledger.checkpoint()?.sequence.queryValue,
                     deadLetters: try ledger.deadLetterCount(), process: nil)
                 if let index = running.firstIndex(where: { $0.name == name && $0.gateway == row.gateway }) {
                     let bot = running.remove(at: index)
-                    row.standing = bot.standing
+                    row.status = bot.statusText
                     row.process = bot.process
                 } else if ledger.holder != nil {
-                    row.standing = "running"
+                    row.status = "running"
                 }
                 rows.append(row)
             }
         }
         rows += running.map {
             Row(
-                name: $0.name, gateway: $0.gateway, standing: $0.standing, checkpoint: nil,
+                name: $0.name, gateway: $0.gateway, status: $0.statusText, checkpoint: nil,
                 deadLetters: $0.number("dead_letters", "open") ?? 0, process: $0.process)
         }
         return rows
@@ -86,7 +86,7 @@ struct ListCommand: AsyncParsableCommand {
     private static func table(_ rows: [Row]) -> [String] {
         let cells = rows.map {
             [
-                $0.name, $0.standing, $0.checkpoint ?? "none", Quantity.count($0.deadLetters), $0.gateway.visible,
+                $0.name, $0.status, $0.checkpoint ?? "none", Quantity.count($0.deadLetters), $0.gateway.visible,
             ]
         }
         let table = [["NAME", "STATUS", "CHECKPOINT", "DEAD LETTERS", "GATEWAY"]] + cells
@@ -102,7 +102,7 @@ struct ListCommand: AsyncParsableCommand {
         writer.object { writer in
             writer.member("name", string: row.name)
             writer.member("gateway", string: row.gateway)
-            writer.member("status", string: row.standing)
+            writer.member("status", string: row.status)
             writer.member("checkpoint", optional: row.checkpoint)
             writer.member("dead_letters", integer: row.deadLetters)
             writer.name("process")

@@ -38,7 +38,7 @@ struct RunCommand: AsyncParsableCommand {
 
     private func run(_ notifier: ServiceNotifier?) async throws {
         let (process, bots) = try plan(notifier)
-        if process.isOneShot { EarlyHangUp.letGo() }
+        if process.isOneShot { EarlyHangup.restore() }
         try await Watchdog.whileFeeding(process.notifier, process.monitored, process.logger) {
             try await StatusServer.whileServing(process.monitored, process.http, process.logger) {
                 try await StoppableService.run(grace: process.grace, logger: process.logger) { try await bots.run() }

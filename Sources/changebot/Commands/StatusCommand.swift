@@ -57,8 +57,8 @@ struct StatusCommand: AsyncParsableCommand {
         try await existing.with(.readOnly) { ledger in
             let report = try CheckpointReport(ledger, of: existing)
             if json { return try Console.write(report.json) }
-            let standing = ledger.holder == nil ? "not running" : "running, without a status yet"
-            try Console.write(["\(existing.name): \(standing)"] + report.lines.map { "  " + $0 })
+            let statusText = ledger.holder == nil ? "not running" : "running, without a status yet"
+            try Console.write(["\(existing.name): \(statusText)"] + report.lines.map { "  " + $0 })
         }
     }
 }

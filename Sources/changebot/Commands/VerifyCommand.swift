@@ -99,7 +99,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         guard !result.isStopped, let parts = result.parts else {
             // A partial verification must not count as success.
-            throw CommandError(.tryLater, "stopped before the end: not everything was verified; run it again")
+            throw CommandError(.temporaryFailure, "stopped before the end: not everything was verified; run it again")
         }
         logger.info(
             "verified",

@@ -32,11 +32,11 @@ final class ProgressLine: Sendable {
         let elapsed = elapsed()
         let form = pacing.withLock { $0.isDue(at: elapsed) ? $0.form : .none }
         // Otherwise a job that waits for changes would write the same line forever.
-        let isNews = shown.withLock { shown in
+        let hasChanged = shown.withLock { shown in
             defer { if form != .none { shown = (count, bytes) } }
             return shown != (count, bytes)
         }
-        guard isNews || form == .redrawn else { return }
+        guard hasChanged || form == .redrawn else { return }
         let state = ProgressState(
             count: count, total: total, isEstimate: isEstimate, bytes: bytes, elapsed: elapsed)
         switch form {
@@ -53,10 +53,10 @@ final class ProgressLine: Sendable {
 
     /// Shows progress while `work` runs.
     ///
-    /// - Parameter standing: Updates the line with the current progress. Not called if progress is hidden.
+    /// - Parameter updateLine: Updates the line with the current progress. Not called if progress is hidden.
     static func show(
         _ pacing: ProgressPacing, while work: @escaping @Sendable () async throws -> Void,
-        standing: @escaping @Sendable (ProgressLine) async -> Void
+        updateLine: @escaping @Sendable (ProgressLine) async -> Void
     ) async throws {
         guard pacing.form != .none else { return try await work() }
         let line = ProgressLine(pacing)
@@ -65,7 +65,7 @@ final class ProgressLine: Sendable {
             group.addTask { try await work() }
             group.addTask {
                 while true {
-                    await standing(line)
+                    await updateLine(line)
                     try await Task.sleep(for: pacing.interval)
                 }
             }

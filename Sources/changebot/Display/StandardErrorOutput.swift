@@ -31,7 +31,7 @@ final class StandardErrorOutput: Sendable {
     }
 
     /// Hides the status line while `body` writes to stdout, which may be the same terminal.
-    func steppingAside(_ body: () -> Void) {
+    func hidingStatusLine(_ body: () -> Void) {
         status.withLock { status in
             if !status.isEmpty { sink(Array(TerminalControl.clearLine.utf8)) }
             body()

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Judges the free space on a file system.
 struct DiskCheck: Sendable, Equatable {
-    private static let leastBytes = (warning: 100 << 20, error: 5 << 20)
-    private static let leastFiles = (warning: 1000, error: 10)
+    private static let minBytes = (warning: 100 << 20, error: 5 << 20)
+    private static let minFiles = (warning: 1000, error: 10)
 
     /// A folder on the file system.
     let folder: String
@@ -25,10 +25,10 @@ struct DiskCheck: Sendable, Equatable {
             freeBytes < limits.bytes || freeFiles.map { $0 < limits.files } ?? false
         }
         let remedy = "free some space: a bot that can't write its state exits with 74"
-        if isBelow((Self.leastBytes.error, Self.leastFiles.error)) {
+        if isBelow((Self.minBytes.error, Self.minFiles.error)) {
             return Finding(.error, text, remedy: remedy)
         }
-        if isBelow((Self.leastBytes.warning, Self.leastFiles.warning)) {
+        if isBelow((Self.minBytes.warning, Self.minFiles.warning)) {
             return Finding(.warning, text, remedy: remedy)
         }
         return .ok(text)
@@ -39,7 +39,7 @@ extension DiskCheck {
     /// Asks the system; nil if it reports nothing.
     ///
     /// - Note: Source: `statvfs(3)`. File systems that allocate inodes on demand report 0.
-    init?(examining folder: String) {
+    init?(inspecting folder: String) {
         var facts = statvfs()
         guard statvfs(folder, &facts) == 0 else { return nil }
         self.folder = folder

@@ -4,7 +4,7 @@ internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 
-/// A bot to examine: its settings, as far as they are valid.
+/// A bot to inspect: its settings, as far as they are valid.
 struct DoctorBot: Sendable {
     let name: String
     /// The gateway; nil if it is invalid or missing.
@@ -18,7 +18,7 @@ struct DoctorBot: Sendable {
     let hasEngine: Bool
     let rulePaths: [String]?
     private(set) var channels: [String]?
-    private(set) var following = FeedReader.Following.longpoll
+    private(set) var following = FeedReader.FeedMode.longpoll
     /// Nil if the bot does not share the work, or the setting is invalid.
     private(set) var sharing: Sharing?
     /// What to do if credentials are needed but missing.
@@ -50,7 +50,7 @@ struct DoctorBot: Sendable {
         }.flatMap(\.self)
         following =
             try collect { () throws(CommandError) in
-                try environment.value(command.feed, "feed", parse: FeedReader.Following.init(rawValue:))
+                try environment.value(command.feed, "feed", parse: FeedReader.FeedMode.init(rawValue:))
             }.flatMap(\.self) ?? .longpoll
         let options = (command.role, command.partitions, hasEngine)
         sharing = try collect { () throws(CommandError) in

@@ -4,12 +4,12 @@ internal import PostgreSQL
 /// Judges the engine of a fleet. Does no I/O.
 enum EngineCheck {
     /// - Parameters:
-    ///   - examined: The result of examining the engine.
+    ///   - inspected: The result of inspecting the engine.
     ///   - isUnverified: Whether its certificate is not verified, although it is on the network.
     ///   - allowsUnsafe: Whether it may run with `fsync=off`.
     ///   - partitions: The partitions of a bot that shares the work. Nil: it does not.
     static func findings(
-        _ examined: Result<EngineExamination, StateError>, isUnverified: Bool, allowsUnsafe: Bool, partitions: Int?
+        _ inspected: Result<EngineInspection, StateError>, isUnverified: Bool, allowsUnsafe: Bool, partitions: Int?
     ) -> [Finding] {
         var findings: [Finding] = []
         if isUnverified {
@@ -17,7 +17,7 @@ enum EngineCheck {
                 Finding(
                     .warning, "the engine's certificate is not verified", remedy: "leave sslmode out of its address"))
         }
-        switch examined {
+        switch inspected {
         case .failure(let error):
             return findings + [
                 Finding(
@@ -26,7 +26,7 @@ enum EngineCheck {
                         "start PostgreSQL, or correct --engine; psql with the same address shows whether it answers")
             ]
         case .success(let engine):
-            if engine.forgets {
+            if engine.hasFsyncOff {
                 findings.append(
                     Finding(
                         allowsUnsafe ? .warning : .error, "fsync is off: it loses data when the machine fails",

@@ -15,7 +15,7 @@ struct ExpiryCheck: Sendable {
                 .warning, "documents don't expire on \(gateway.dialect.name), so --keep-expiry has no effect",
                 remedy: "remove --keep-expiry")
         }
-        let answer = await outcome { () async throws(GatewayError) in try await look() }
+        let answer = await outcome { () async throws(GatewayError) in try await firstExpiring() }
         return switch answer {
         case .success(let (expiring, looked)): Self.finding(expiring, of: looked, keepsExpiry)
         case .failure(let error): Finding(.unknown, error, "can't find out whether documents expire")
@@ -36,7 +36,7 @@ struct ExpiryCheck: Sendable {
         }
     }
 
-    private func look() async throws(GatewayError) -> (expiring: DocumentID?, looked: Int) {
+    private func firstExpiring() async throws(GatewayError) -> (expiring: DocumentID?, looked: Int) {
         var ids: [DocumentID] = []
         var answer = try await gateway.documents(limit: Self.sample, includesDocuments: false)
         while let batch = try await answer.next() { ids += batch.filter { $0.kind == .document }.map(\.id) }

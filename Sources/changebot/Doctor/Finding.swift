@@ -21,11 +21,11 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     /// Proxies that cut idle requests. Last, because it takes longest.
     case idle
 
-    static let ofBot = allCases.filter { $0 != .libraries }
+    static let botChecks = allCases.filter { $0 != .libraries }
     /// The checks that need a gateway that answers.
-    static let ofGateway: [DoctorCheck] = [.clock, .gateway] + ofLogin
+    static let gatewayChecks: [DoctorCheck] = [.clock, .gateway] + loginChecks
     /// The checks that need a login.
-    static let ofLogin: [DoctorCheck] = [.login] + afterLogin
+    static let loginChecks: [DoctorCheck] = [.login] + afterLogin
     static let afterLogin: [DoctorCheck] = [
         .feed, .list, .write, .local, .channels, .expiry, .ids, .keyspaces, .indexes, .idle,
     ]

@@ -16,7 +16,7 @@ struct FindingOrder {
     init(botCount: Int) {
         slots =
             [DoctorSlot(bot: nil, check: .libraries)]
-            + (0..<botCount).flatMap { bot in DoctorCheck.ofBot.map { DoctorSlot(bot: bot, check: $0) } }
+            + (0..<botCount).flatMap { bot in DoctorCheck.botChecks.map { DoctorSlot(bot: bot, check: $0) } }
     }
 
     /// Whether all checks have ended.

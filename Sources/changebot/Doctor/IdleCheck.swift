@@ -10,7 +10,7 @@ struct IdleCheck: Sendable {
     /// The time between heartbeats of a continuous feed.
     static let heartbeat: Duration = .seconds(25)
     /// An earlier error is a refusal, not the end of an idle request.
-    private static let leastWait: Duration = .milliseconds(500)
+    private static let minWait: Duration = .milliseconds(500)
 
     enum Outcome: Sendable {
         /// The gateway answered properly, without changes.
@@ -69,7 +69,7 @@ struct IdleCheck: Sendable {
         if error.code == .timedOut, error.status == nil { return .silent(after: waited) }
         let isEnd =
             error.code == .connectionLost || [408, 502, 503, 504, 524].contains(error.status ?? 0)
-        return isEnd && waited >= leastWait ? .cut(after: waited, error) : .refused(error)
+        return isEnd && waited >= minWait ? .cut(after: waited, error) : .refused(error)
     }
 
     // MARK: - Finding
@@ -77,7 +77,7 @@ struct IdleCheck: Sendable {
     /// - Parameters:
     ///   - span: How long the check waited.
     ///   - following: How the bot waits for changes.
-    static func finding(_ outcome: Outcome, span: Duration, _ following: FeedReader.Following) -> Finding {
+    static func finding(_ outcome: Outcome, span: Duration, _ following: FeedReader.FeedMode) -> Finding {
         switch outcome {
         case .answered(let waited):
             // CouchDB ends every longpoll after 60 s, regardless of the requested timeout.
@@ -103,7 +103,7 @@ struct IdleCheck: Sendable {
         }
     }
 
-    private static func cut(_ waited: Duration, _ error: GatewayError, _ following: FeedReader.Following) -> Finding {
+    private static func cut(_ waited: Duration, _ error: GatewayError, _ following: FeedReader.FeedMode) -> Finding {
         let how = error.status.map { "with HTTP \($0)" } ?? "by closing the connection"
         let text = "something between here and the gateway cut an idle request after \(seconds(waited)), \(how)"
         let needed = following == .continuous ? heartbeat : defaultSpan

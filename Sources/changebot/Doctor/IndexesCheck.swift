@@ -22,7 +22,7 @@ struct IndexesCheck: Sendable {
         for selector in searched {
             do throws(GatewayError) {
                 let index = try await RelatedIndex.find(selector, gateway)
-                if case .used = index.standing { continue }
+                if case .used = index.availability { continue }
                 findings.append(
                     Finding(.warning, message: "\(selector.place): \(index.explanation(info, of: gateway))"))
             } catch {

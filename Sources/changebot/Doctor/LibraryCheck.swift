@@ -9,7 +9,7 @@ enum LibraryCheck {
     static var finding: Finding {
         let asked =
             HTTPClient.libraryVersions
-            + [SmallJSON.libraryVersion, StateExamination.libraryVersion, RuleSet.regexLibraryVersion]
+            + [SmallJSON.libraryVersion, StateInspection.libraryVersion, RuleSet.regexLibraryVersion]
         let loaded = fileNames(in: maps, of: ["libjq", "libicui18n"])
         return .ok((asked + loaded).joined(separator: ", "))
     }

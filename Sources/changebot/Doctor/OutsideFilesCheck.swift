@@ -3,7 +3,7 @@ internal import Outside
 
 /// Judges the files that webhooks, downloads and `emit` need. Does no I/O.
 enum OutsideFilesCheck {
-    static func findings(_ files: OutsideFileExamination) -> [Finding] {
+    static func findings(_ files: OutsideFileInspection) -> [Finding] {
         guard files.readCount + files.writtenCount > 0 else {
             return [.skipped("no rule needs files for webhooks or downloads, or emits to a file")]
         }
@@ -12,7 +12,7 @@ enum OutsideFilesCheck {
         return problems + exposed + (problems.isEmpty ? [.ok(summary(files))] : [])
     }
 
-    private static func summary(_ files: OutsideFileExamination) -> String {
+    private static func summary(_ files: OutsideFileInspection) -> String {
         let read = "\(Quantity.count(files.readCount, "file")) of webhooks and downloads can be read"
         let written = "\(Quantity.count(files.writtenCount, "file")) of 'emit' can be written"
         return [files.readCount > 0 ? read : nil, files.writtenCount > 0 ? written : nil].compactMap(\.self)

@@ -121,7 +121,7 @@ enum PermissionChecks {
         guard missing.isEmpty else {
             return Finding(
                 .warning,
-                "this user may not read these channels of --channels: \(ShortList.text(missing)); the feed leaves them out without an error",
+                "this user may not read these channels of --channels: \(AbbreviatedList.text(missing)); the feed leaves them out without an error",
                 remedy: "give the user access to them, or correct --channels")
         }
         let own = channels.filter { $0 != "!" }
@@ -130,6 +130,6 @@ enum PermissionChecks {
                 .warning, "this user is in no channel, and sees only documents that are public (channel \"!\")",
                 remedy: "give the user channels: admin_channels, a role, or access() in the sync function")
         }
-        return .ok("this user may read \(Quantity.count(own.count, "channel")): \(ShortList.text(own))")
+        return .ok("this user may read \(Quantity.count(own.count, "channel")): \(AbbreviatedList.text(own))")
     }
 }

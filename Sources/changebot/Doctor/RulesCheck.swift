@@ -37,7 +37,7 @@ struct RulesCheck {
             rules =
                 [.ok("\(count): valid")] + loaded.warnings().map { Finding(.warning, message: $0.description) }
             pictures = Self.pictures(loaded.attached)
-            files = OutsideFilesCheck.findings(OutsideFileExamination(loaded))
+            files = OutsideFilesCheck.findings(OutsideFileInspection(loaded))
             related = loaded.relatedSelectors
             writes = loaded.locatedWrites
         } catch {

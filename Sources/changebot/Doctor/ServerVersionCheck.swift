@@ -3,7 +3,7 @@ internal import GatewayClient
 /// Judges which server it is, and whether changebot was tested with its version. Does no I/O.
 struct ServerVersionCheck {
     /// The versions that the tests run against, by dialect.
-    static let tried: [GatewayDialect: [String]] = [.syncGateway: ["3.3", "4.1"], .couchDB: ["3.5"]]
+    static let testedVersions: [GatewayDialect: [String]] = [.syncGateway: ["3.3", "4.1"], .couchDB: ["3.5"]]
 
     let url: GatewayURL
     /// The value of `--dialect`; nil if it is not given.
@@ -35,13 +35,13 @@ struct ServerVersionCheck {
         guard let version, let number = Self.number(in: version) else {
             return Finding(.unknown, "\(dialect.name), which does not report its version")
         }
-        let tried = Self.tried[dialect] ?? []
-        let isTried = tried.contains { number == $0 || number.hasPrefix($0 + ".") }
-        guard !isTried else { return .ok("\(dialect.name) \(number)") }
+        let testedVersions = Self.testedVersions[dialect] ?? []
+        let isTested = testedVersions.contains { number == $0 || number.hasPrefix($0 + ".") }
+        guard !isTested else { return .ok("\(dialect.name) \(number)") }
         return Finding(
             .warning,
             "\(dialect.name) \(number): changebot was not tested with this version, but with "
-                + tried.joined(separator: " and "),
+                + testedVersions.joined(separator: " and "),
             remedy: "test it with a copy of the data first, or use a tested version")
     }
 

@@ -58,8 +58,8 @@ struct StateFolder: Sendable {
 }
 
 extension StateFolder {
-    /// Examines a folder. Blocks. Leaves nothing behind.
-    init(examining path: String, bot: String) {
+    /// Inspects a folder. Blocks. Leaves nothing behind.
+    init(inspecting path: String, bot: String) {
         self.path = path
         user = Int(getuid())
         folder = FileFacts(path, followsLink: true)
@@ -72,7 +72,7 @@ extension StateFolder {
             problem = "\(place) is not a folder"
             return
         }
-        problem = FolderProbe.whyNotWritable(place)
+        problem = FolderProbe.writeFailure(place)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         files = names.sorted().filter { $0.hasPrefix(bot + ".") || $0.hasPrefix(bot + "@") }.compactMap { name in
             FileFacts("\(path)/\(name)", followsLink: false).map { (name: name, facts: $0) }
@@ -83,7 +83,7 @@ extension StateFolder {
 /// Judges a state folder and its contents. Does no I/O.
 enum StateCheck {
     /// - Parameter states: The bot's states in the folder, or why they can't be read. Nil: the state is in an engine.
-    static func findings(_ folder: StateFolder, _ states: Result<[StateExamination], StateError>?) -> [Finding] {
+    static func findings(_ folder: StateFolder, _ states: Result<[StateInspection], StateError>?) -> [Finding] {
         if let problem = problem(folder) { return [problem] }
         guard folder.folder != nil else { return [.ok("\(folder.path) does not exist yet; 'run' creates it")] }
         let permissions = permissions(folder)
@@ -149,7 +149,7 @@ enum StateCheck {
         return findings
     }
 
-    private static func finding(_ state: StateExamination, in folder: StateFolder) -> Finding {
+    private static func finding(_ state: StateInspection, in folder: StateFolder) -> Finding {
         if let problem = state.problem {
             return Finding(
                 .error, message: "\(state.path) can't be used: \(problem)",

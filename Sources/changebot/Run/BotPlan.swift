@@ -68,7 +68,7 @@ struct BotPlan: Sendable {
 
 extension RunMonitoring {
     fileprivate init(
-        of plan: JobPlan, _ rules: RuleSetDescription, isInFleet: Bool, _ following: FeedReader.Following,
+        of plan: JobPlan, _ rules: RuleSetDescription, isInFleet: Bool, _ following: FeedReader.FeedMode,
         _ process: ProcessPlan
     ) {
         let (place, isDryRun) = (plan.place, plan.settings.preview != nil)

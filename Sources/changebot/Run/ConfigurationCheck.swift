@@ -24,7 +24,7 @@ struct ConfigurationCheck {
     ///
     /// - Throws: ``CommandError`` if the file can't be read or does not contain the bot that an option names.
     mutating func run(_ path: String) throws(CommandError) {
-        let (file, errors) = try ConfigurationFile.examine(path)
+        let (file, errors) = try ConfigurationFile.inspect(path)
         if !errors.isEmpty { note(CommandError(.badConfiguration, listing: errors)) }
         guard let file else { return }
         var plans: [BotPlan] = []

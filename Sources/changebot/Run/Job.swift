@@ -38,7 +38,7 @@ struct Job: Sendable {
     /// How progress is shown, for jobs that know their total. Default: not at all.
     var progress = ProgressPacing(.none)
     /// Whether another run may use the same state at the same time.
-    var isBesideRun = false
+    var allowsConcurrentRuns = false
     /// Publishes the run's status. Nil: no observer.
     var monitoring: RunMonitoring?
 
@@ -125,7 +125,7 @@ struct Job: Sendable {
         guard let grace else { return try await work() }
         try await ProgressLine.show(progress) {
             try await StoppableService.run(grace: grace, logger: logger, isStopped: isStopped, work)
-        } standing: { line in
+        } updateLine: { line in
             let counters = await report.counters()
             line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.traffic.bytesIn)
         }
@@ -145,7 +145,7 @@ struct Job: Sendable {
 
     /// The purpose for which the state is opened.
     private var purpose: StateCatalogue.Purpose {
-        switch (isBesideRun, isDryRun) {
+        switch (allowsConcurrentRuns, isDryRun) {
         case (false, false): .run
         case (false, true): .preview
         case (true, false): .shared

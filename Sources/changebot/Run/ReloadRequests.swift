@@ -40,11 +40,11 @@ final class ReloadRequests: Sendable {
     /// Turns each SIGHUP into a request, until the task is cancelled. If the terminal of the process has been closed,
     /// the signal stops the process like SIGTERM.
     func listenForSignals() async {
-        let hadTerminal = isatty(STDERR_FILENO) == 1
+        let hasTerminal = isatty(STDERR_FILENO) == 1
         let signals = await UnixSignalsSequence(trapping: .sighup)
-        if EarlyHangUp.wasReceived { continuation.yield() }
+        if EarlyHangup.wasReceived { continuation.yield() }
         for await _ in signals {
-            if hadTerminal, isatty(STDERR_FILENO) == 0 {
+            if hasTerminal, isatty(STDERR_FILENO) == 0 {
                 kill(getpid(), SIGTERM)
             } else {
                 continuation.yield()
@@ -64,20 +64,20 @@ final class ReloadRequests: Sendable {
 }
 
 /// Keeps a SIGHUP that arrives before ``ReloadRequests`` listens, which would otherwise end the process.
-enum EarlyHangUp {
+enum EarlyHangup {
     /// Whether SIGHUP was received. Only the signal handler writes it.
     nonisolated(unsafe) private(set) static var wasReceived = false
     /// Whether the process was started with SIGHUP ignored, for example by nohup.
     nonisolated(unsafe) private static var isIgnored = false
 
     /// Call it before anything else.
-    static func keep() {
-        let former = signal(SIGHUP) { _ in EarlyHangUp.wasReceived = true }
+    static func install() {
+        let former = signal(SIGHUP) { _ in EarlyHangup.wasReceived = true }
         isIgnored = former.map { unsafeBitCast($0, to: Int.self) } == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Restores the former handling of SIGHUP, for one-shot runs, which never reload.
-    static func letGo() {
+    static func restore() {
         signal(SIGHUP, isIgnored ? SIG_IGN : SIG_DFL)
         if wasReceived, !isIgnored { kill(getpid(), SIGHUP) }
     }

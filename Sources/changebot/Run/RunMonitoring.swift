@@ -59,18 +59,18 @@ struct RunMonitoring: Sendable {
     func whileWatching(
         _ report: RunReport, outage: Outage, _ body: @Sendable (MonitoredBot) async throws -> Void
     ) async throws {
-        let pulse = process.notifier.map { _ in Pulse(longestFeed: longestFeed) }
+        let liveness = process.notifier.map { _ in Liveness(longestFeed: longestFeed) }
         let monitored = MonitoredBot(
             bot, source: source(report, outage), registry: process.http == nil ? nil : process.monitored.registry,
-            diff: process.http?.showsDocuments == true ? Self.diff : nil, pulse: pulse)
+            diff: process.http?.showsDocuments == true ? Self.diff : nil, liveness: liveness)
         process.monitored.show(monitored)
         if let statusDirectory { StatusFile.removeOld(in: statusDirectory, named: bot.name) }
         let statusFile = statusDirectory.map { StatusFile(directory: $0, name: bot.name) }
         defer { statusFile?.remove() }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await keepReporting(monitored, statusFile) }
-                if let pulse { group.addTask { try await keepTelling(of: monitored, pulse) } }
+                group.addTask { try await reportPeriodically(monitored, statusFile) }
+                if let liveness { group.addTask { try await notifySystemd(of: monitored, liveness) } }
                 defer { group.cancelAll() }
                 try await body(monitored)
             }
@@ -83,9 +83,9 @@ struct RunMonitoring: Sendable {
 
     /// Tells systemd that the bot has started, once it has a gateway and a state or waits for its gateway. After that,
     /// tells systemd when the phase changes.
-    private func keepTelling(of monitored: MonitoredBot, _ pulse: Pulse) async throws {
+    private func notifySystemd(of monitored: MonitoredBot, _ liveness: Liveness) async throws {
         while true {
-            try await pulse.news.wait()
+            try await liveness.changed.wait()
             await monitored.refresh()
             process.notifier?.noteStarted(bot.name, of: process.monitored)
         }
@@ -127,7 +127,7 @@ struct RunMonitoring: Sendable {
 
     /// Writes the status file and logs progress. Sleeps while the run waits for changes. Each longpoll that ends and
     /// each check of the database's mark updates the file, so an old file means that the run hangs.
-    private func keepReporting(_ monitored: MonitoredBot, _ file: StatusFile?) async throws {
+    private func reportPeriodically(_ monitored: MonitoredBot, _ file: StatusFile?) async throws {
         var log = ProgressLog(now: .now)
         while true {
             let now = ContinuousClock.now
@@ -137,7 +137,7 @@ struct RunMonitoring: Sendable {
             if let message = log.message(monitored.facts, now: now) {
                 logger.info("\(message.text)", metadata: message.metadata)
             }
-            if isWritten, monitored.facts.isQuiet { try await monitored.news.wait() }
+            if isWritten, monitored.facts.isQuiet { try await monitored.changed.wait() }
             // Retry soon: at the start, the state folder may not exist yet.
             try await Task.sleep(until: now + (isWritten ? StatusFile.interval : .seconds(1)), clock: .continuous)
         }
@@ -188,7 +188,7 @@ extension MonitoredBot.DeadLetters.Entry {
     }
 }
 
-extension FeedReader.Following {
+extension FeedReader.FeedMode {
     /// How long a bot that waits for changes may go without a sign of life. For longpoll, about twice the time that a
     /// request stays open. A continuous feed is renewed every five minutes.
     var longestSilence: Duration { .seconds(self == .longpoll ? 120 : 420) }

@@ -6,7 +6,7 @@ struct ServiceFolders: Equatable {
     /// Folders in home folders that are only read.
     var read: [String] = []
     /// Folders in home folders that are written.
-    var writtenInHomes: [String] = []
+    var writtenHomeFolders: [String] = []
     /// Folders elsewhere that are written, outside the unit's state folder.
     var written: [String] = []
 
@@ -16,14 +16,14 @@ struct ServiceFolders: Equatable {
     private static let own = "/var/lib/changebot/"
 
     /// Whether the unit must open home folders.
-    var areInHomes: Bool { !read.isEmpty || !writtenInHomes.isEmpty }
+    var areInHomes: Bool { !read.isEmpty || !writtenHomeFolders.isEmpty }
 
     /// - Parameters:
     ///   - read: Absolute paths of files that are read.
     ///   - written: Absolute paths of files that are written or created.
     init(read: [String] = [], written: [String] = []) {
         let (readFolders, writtenFolders) = (Set(read.map(Self.folder)), Set(written.map(Self.folder)))
-        writtenInHomes = writtenFolders.filter(Self.isInHome).sorted()
+        writtenHomeFolders = writtenFolders.filter(Self.isInHome).sorted()
         self.written = writtenFolders.filter { !Self.isInHome($0) && !($0 + "/").hasPrefix(Self.own) }.sorted()
         self.read = readFolders.subtracting(writtenFolders).filter(Self.isInHome).sorted()
     }

@@ -64,7 +64,7 @@ final class ServiceNotifier: Sendable {
             // Drop unsent signs of life and outdated statuses: the next ones replace them.
             let newestStatus = state.unsent.lastIndex { $0.hasPrefix("STATUS=") }
             state.unsent = state.unsent.enumerated().filter { index, message in
-                message != Self.signOfLife && (index == newestStatus || !message.hasPrefix("STATUS="))
+                message != Self.watchdogMessage && (index == newestStatus || !message.hasPrefix("STATUS="))
             }.map(\.element)
         }
     }
@@ -110,9 +110,9 @@ final class ServiceNotifier: Sendable {
     }
 
     /// Sends a sign of life.
-    func feedWatchdog() { send { _ in [Self.signOfLife] } }
+    func feedWatchdog() { send { _ in [Self.watchdogMessage] } }
 
-    private static let signOfLife = "WATCHDOG=1"
+    private static let watchdogMessage = "WATCHDOG=1"
 
     // MARK: - The end
 

@@ -14,7 +14,7 @@ struct ServiceStatus {
     }
 
     /// Work that takes less time is not reported.
-    private static let worthTelling: Duration = .seconds(10)
+    private static let minReportedDuration: Duration = .seconds(10)
     private static let longestList = 3
 
     /// When current outages began, by the names of bots. The text is computed only once, so that it does not change.
@@ -24,12 +24,12 @@ struct ServiceStatus {
 
     /// - Parameter seconds: The current time in seconds since 1970.
     mutating func text(_ bots: [Bot], now: ContinuousClock.Instant, seconds: Int) -> String {
-        let standings = bots.map { (bot: $0, text: standing($0, now, seconds)) }
+        let statusTexts = bots.map { (bot: $0, text: statusText($0, now, seconds)) }
         var text: String
-        if let only = standings.first, standings.count == 1 {
+        if let only = statusTexts.first, statusTexts.count == 1 {
             text = only.text ?? Self.upToDate
         } else {
-            text = Self.list(standings.map { ($0.bot.name, $0.text) })
+            text = Self.list(statusTexts.map { ($0.bot.name, $0.text) })
         }
         let deadLetters = bots.reduce(0) { $0 + $1.deadLetters }
         if deadLetters > 0 { text += "; \(Quantity.count(deadLetters, "dead letter"))" }
@@ -41,16 +41,16 @@ struct ServiceStatus {
 
     private static let upToDate = "up to date"
 
-    private static func list(_ standings: [(name: String, text: String?)]) -> String {
-        let others = standings.compactMap { standing in standing.text.map { "\(standing.name): \($0)" } }
-        guard !others.isEmpty else { return standings.isEmpty ? "starting" : "\(standings.count) bots \(upToDate)" }
+    private static func list(_ statusTexts: [(name: String, text: String?)]) -> String {
+        let others = statusTexts.compactMap { statusText in statusText.text.map { "\(statusText.name): \($0)" } }
+        guard !others.isEmpty else { return statusTexts.isEmpty ? "starting" : "\(statusTexts.count) bots \(upToDate)" }
         let more = others.count - longestList
-        return "\(standings.count - others.count) of \(standings.count) bots \(upToDate); "
+        return "\(statusTexts.count - others.count) of \(statusTexts.count) bots \(upToDate); "
             + others.prefix(longestList).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
     }
 
     /// Nil: up to date.
-    private mutating func standing(_ bot: Bot, _ now: ContinuousClock.Instant, _ seconds: Int) -> String? {
+    private mutating func statusText(_ bot: Bot, _ now: ContinuousClock.Instant, _ seconds: Int) -> String? {
         if let end = bot.end { return "ended: \(end)" }
         let facts = bot.facts
         if let outage = facts.outage {
@@ -69,7 +69,7 @@ struct ServiceStatus {
         case .catchingUp: return "catching up\(behind)"
         case .stopping: return "finishing the current work"
         case .following:
-            guard let since = facts.behindSince, since.duration(to: now) >= Self.worthTelling else { return nil }
+            guard let since = facts.behindSince, since.duration(to: now) >= Self.minReportedDuration else { return nil }
             return "work under way\(behind)"
         }
     }

@@ -34,7 +34,7 @@ extension ServiceUnit {
             "# them.",
             "ProtectHome=tmpfs",
         ] + folders.read.map { "BindReadOnlyPaths=\($0.unitWord)" }
-            + folders.writtenInHomes.map { "BindPaths=\($0.unitWord)" } + writable
+            + folders.writtenHomeFolders.map { "BindPaths=\($0.unitWord)" } + writable
     }
 
     /// The lines that restrict the process.

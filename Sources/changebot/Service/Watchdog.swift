@@ -5,7 +5,7 @@ internal import Monitoring
 /// Feeds systemd's watchdog as long as all bots of the process are alive.
 ///
 /// It wakes up at half of the watchdog interval, asks each bot for its status, and checks what the bot's own tasks have
-/// reported: see `Pulse`. If a bot hangs or does not answer, or if all threads are blocked, it stops feeding. systemd
+/// reported: see `Liveness`. If a bot hangs or does not answer, or if all threads are blocked, it stops feeding. systemd
 /// then kills and restarts the process, and each bot continues at its checkpoint.
 enum Watchdog {
     /// Feeds the watchdog while `body` runs, if the unit has one.

@@ -36,7 +36,7 @@ struct ConfigurationFile: Sendable {
     ///
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 with all errors and their places.
     static func read(_ path: String) throws(CommandError) -> ConfigurationFile {
-        let (file, errors) = try examine(path)
+        let (file, errors) = try inspect(path)
         guard let file, errors.isEmpty else { throw CommandError(.badConfiguration, listing: errors) }
         return file
     }
@@ -45,7 +45,7 @@ struct ConfigurationFile: Sendable {
     ///
     /// - Returns: The valid part of the file, nil if there is none; and all errors with their places.
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it is not YAML or JSON.
-    static func examine(_ path: String) throws(CommandError) -> (file: ConfigurationFile?, errors: [String]) {
+    static func inspect(_ path: String) throws(CommandError) -> (file: ConfigurationFile?, errors: [String]) {
         let root: SourceNode
         do throws(RuleFilesError) {
             root = try SourceFile.read(
@@ -62,14 +62,14 @@ struct ConfigurationFile: Sendable {
     }
 
     /// The settings of the whole process, by the names of keys.
-    var processSettings: [String: Setting] { common.filter { Self.isOfProcess($0.key) } }
+    var processSettings: [String: Setting] { common.filter { Self.isProcessKey($0.key) } }
 
-    private static func isOfProcess(_ key: String) -> Bool { SettingKey.named(key)?.scope == .process }
+    private static func isProcessKey(_ key: String) -> Bool { SettingKey.named(key)?.scope == .process }
 
     /// The file with other settings for the whole process, which can't change while it runs.
     func with(processSettings: [String: Setting]) -> ConfigurationFile {
         func replaced(_ settings: [String: Setting]) -> [String: Setting] {
-            settings.filter { !Self.isOfProcess($0.key) }.merging(processSettings) { _, former in former }
+            settings.filter { !Self.isProcessKey($0.key) }.merging(processSettings) { _, former in former }
         }
         return ConfigurationFile(
             path: path, common: replaced(common),
@@ -79,7 +79,7 @@ struct ConfigurationFile: Sendable {
     /// The process-wide keys whose values differ from these, in order.
     func processKeys(otherThan former: [String: Setting]) -> [String] {
         SettingKey.all.map(\.name).filter {
-            Self.isOfProcess($0) && common[$0]?.texts != former[$0]?.texts
+            Self.isProcessKey($0) && common[$0]?.texts != former[$0]?.texts
         }
     }
 

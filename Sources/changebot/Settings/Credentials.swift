@@ -7,7 +7,7 @@ internal import Glibc
 struct Credentials {
     /// What to do if credentials are missing.
     static func advice(_ environment: Environment, allowsToken: Bool = true) -> String {
-        guard let file = environment.configurationPath, !environment.isOfOneSide else {
+        guard let file = environment.configurationPath, !environment.isForOneSide else {
             let names = ["user", "password", "token"].map(environment.naming)
             return "set \(names[0]) and \(names[1])" + (allowsToken ? ", or \(names[2])" : "")
         }
@@ -145,8 +145,8 @@ struct SecretFile: Sendable {
         let bytes: Data
         do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
             var isFolder = false
-            let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-            let reason = isFolder ? ": it is a folder" : isThere ? "" : ": there is no such file"
+            let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            let reason = isFolder ? ": it is a folder" : exists ? "" : ": there is no such file"
             throw unusable(
                 "can't read the \(what) file \(path) (\(setting))\(reason); correct the path or its permissions")
         }

@@ -51,7 +51,7 @@ struct Environment: Sendable {
     func with(_ file: ConfigurationFile, bot: ConfigurationFile.Bot?, isForRun: Bool = true) -> Environment {
         var environment = self
         let settings = (bot?.settings ?? file.common).filter { name, _ in
-            isForRun || SettingKey.named(name)?.isOfRunOnly == false
+            isForRun || SettingKey.named(name)?.isRunOnly == false
         }
         environment.file = FileSettings(
             source: file, settings: settings, bot: file.bots.count > 1 ? bot?.name : nil)
@@ -59,7 +59,7 @@ struct Environment: Sendable {
     }
 
     /// Whether these are the settings for one of two gateways.
-    var isOfOneSide: Bool { side != nil }
+    var isForOneSide: Bool { side != nil }
 
     /// The settings for one of two gateways: `CHANGEBOT_SOURCE_USER` is the user at the source. Credentials come only
     /// from such variables, so they are never sent to the other gateway.

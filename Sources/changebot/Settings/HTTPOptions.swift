@@ -37,8 +37,8 @@ struct HTTPOptions: ParsableArguments {
         let address = try ListenAddress(text, option: "http")
         let isAllowed = try environment.isOn(httpAllowRemote, "http-allow-remote")
         guard address.isLoopback || isAllowed else {
-            let isOfFile = if http == nil, case .file? = environment.source(of: "http") { true } else { false }
-            let remedy = isOfFile ? "write http_allow_remote: true" : "add --http-allow-remote"
+            let isFromFile = if http == nil, case .file? = environment.source(of: "http") { true } else { false }
+            let remedy = isFromFile ? "write http_allow_remote: true" : "add --http-allow-remote"
             throw CommandError(
                 .usage,
                 "--http \(text) can be reached from other machines, and anyone who can reach it can read the page: "

@@ -123,7 +123,7 @@ struct SequenceArgument: OptionValue {
     let sequence: SequenceID
 
     init?(argument: String) {
-        guard let sequence = SequenceID(argument), sequence.isOfKnownForm else { return nil }
+        guard let sequence = SequenceID(argument), sequence.hasKnownForm else { return nil }
         self.sequence = sequence
     }
 }

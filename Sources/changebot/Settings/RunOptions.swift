@@ -13,7 +13,7 @@ struct FeedOptions: ParsableArguments {
     var since: StartArgument?
 
     @Option(help: "How to wait for changes. Default: longpoll.")
-    var feed: FeedReader.Following?
+    var feed: FeedReader.FeedMode?
 
     @Option(
         help: ArgumentHelp("Only documents in these channels (Sync Gateway).", valueName: "a,b"),
@@ -30,7 +30,7 @@ struct FeedOptions: ParsableArguments {
         var settings = BotSettings().feed
         settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
         settings.following =
-            try environment.value(feed, "feed", parse: FeedReader.Following.init(rawValue:)) ?? settings.following
+            try environment.value(feed, "feed", parse: FeedReader.FeedMode.init(rawValue:)) ?? settings.following
         settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
         return settings
     }
@@ -104,7 +104,7 @@ struct SharingOptions: ParsableArguments {
     }
 }
 
-extension FeedReader.Following: ExpressibleByArgument {}
+extension FeedReader.FeedMode: ExpressibleByArgument {}
 extension ResetPolicy: ExpressibleByArgument {}
 extension FleetMember.Role: ExpressibleByArgument {}
 extension BotFailurePolicy: ExpressibleByArgument {}

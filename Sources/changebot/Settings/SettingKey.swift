@@ -32,7 +32,7 @@ struct SettingKey: Sendable {
     let fallback: String?
 
     /// Whether only `run` uses the key: other commands ignore it, even if they have an option with the same name.
-    var isOfRunOnly: Bool {
+    var isRunOnly: Bool {
         [
             "since", "feed", "channels", "on_reset", "max_errors", "catch_up_changed_rules", "summary", "once",
             "dry_run", "role", "partitions",

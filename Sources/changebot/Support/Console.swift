@@ -7,7 +7,7 @@ enum Console {
     /// Prints one line for people.
     static func print(_ line: VisibleLine) {
         // Ignore write errors: here, a closed pipe is not a failure.
-        StandardErrorOutput.shared.steppingAside {
+        StandardErrorOutput.shared.hidingStatusLine {
             _ = FileDescriptor.standardOutput.write(Array((line.text + "\n").utf8))
         }
     }
@@ -45,7 +45,7 @@ enum Console {
 
     private static func writeLine(_ line: [UInt8]) throws(CommandError) {
         var isWritten = false
-        StandardErrorOutput.shared.steppingAside {
+        StandardErrorOutput.shared.hidingStatusLine {
             isWritten = FileDescriptor.standardOutput.write(line + [UInt8(ascii: "\n")])
         }
         guard isWritten else { throw CommandError(.cannotWrite, "can't write to stdout: it is full or closed") }

@@ -18,7 +18,7 @@ extension DistinctFiles {
     }
 
     /// A database and the files that SQLite keeps next to it.
-    private static func database(_ file: String, _ name: String) -> [Named] {
+    private static func database(_ file: String, _ name: String) -> [NamedFile] {
         ["", "-wal", "-shm", "-journal"].map { (name, file + $0) }
     }
 }

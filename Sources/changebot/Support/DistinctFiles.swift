@@ -4,7 +4,7 @@ internal import Transfer
 
 /// The files that a command reads and writes. Checks that no output is the same file as another output or an input.
 struct DistinctFiles {
-    typealias Named = (name: String, path: String?)
+    typealias NamedFile = (name: String, path: String?)
 
     /// Identifies a file: by device and inode, so that links are recognised, or by its path if it does not exist yet.
     private enum Identity: Hashable {
@@ -13,9 +13,9 @@ struct DistinctFiles {
     }
 
     /// The outputs. Outputs with the same name may be the same file. Nil, `-`, pipes and devices are ignored.
-    var outputs: [Named] = []
+    var outputs: [NamedFile] = []
     /// The inputs. One file may occur several times.
-    var inputs: [Named] = []
+    var inputs: [NamedFile] = []
     /// Folders in which no output may have these extensions. Without extensions, no output may be there at all.
     private var folders: [Folder] = []
 
@@ -77,9 +77,9 @@ struct DistinctFiles {
     }
 
     /// Checks that no two of these outputs are the same file.
-    static func check(_ files: [Named]) throws(CommandError) { try DistinctFiles(outputs: files).check() }
+    static func check(_ files: [NamedFile]) throws(CommandError) { try DistinctFiles(outputs: files).check() }
 
-    init(outputs: [Named] = [], inputs: [Named] = []) {
+    init(outputs: [NamedFile] = [], inputs: [NamedFile] = []) {
         self.outputs = outputs
         self.inputs = inputs
     }

@@ -16,12 +16,12 @@ enum EarlySignal {
     /// Call it first of all. The service's own handlers later replace the ones that are set here.
     ///
     /// - Parameter command: The first word of the command line.
-    static func keep(for command: String?) {
+    static func install(for command: String?) {
         guard let command, commands.contains(command) else { return }
         // Also initializes both variables, which a signal handler must not do.
         received.store(0, ordering: .sequentiallyConsistent)
         areHandlersSet.store(false, ordering: .sequentiallyConsistent)
-        if command == "run" { EarlyHangUp.keep() }
+        if command == "run" { EarlyHangup.install() }
         for number in [SIGTERM, SIGINT] {
             signal(number) { number in
                 if EarlySignal.received.exchange(number, ordering: .sequentiallyConsistent) != 0 { _exit(128 + number) }

@@ -50,7 +50,7 @@ struct EmbeddedFileUse {
     /// - Throws: ``CommandError`` with 66 if all documents of the file are in collections that `embedded:` does not
     ///   serve, unless this command adds documents.
     func checkCollections(of gateway: EmbeddedGateway, _ file: String, _ logger: Logger) throws {
-        let others = try gateway.collectionsBeside()
+        let others = try gateway.unservedCollections()
         guard !others.isEmpty else { return }
         guard mayBeFirst else {
             throw CommandError(

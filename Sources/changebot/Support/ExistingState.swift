@@ -83,7 +83,7 @@ struct ExistingState {
             }
             guard case .locked(let holder) = error, access == .exclusive else { throw CommandError(error) }
             let process = holder.isEmpty ? "in an unknown process" : holder
-            throw CommandError(.tryLater, "a run is using the state '\(name)' (\(process)); stop it first")
+            throw CommandError(.temporaryFailure, "a run is using the state '\(name)' (\(process)); stop it first")
         }
     }
 }

@@ -10,7 +10,7 @@ extension CommandError {
             case .invalid: .invalidData
             case .cannotCreate, .occupied: .cannotCreate
             case .cannotWrite: .cannotWrite
-            case .locked: .tryLater
+            case .locked: .temporaryFailure
             case .foreign: .badConfiguration
             }
         self.init(code, error.description)

@@ -22,7 +22,7 @@ enum ExitStatus: Int32, CaseIterable {
     case bug = 70
     case cannotCreate = 73
     case cannotWrite = 74
-    case tryLater = 75
+    case temporaryFailure = 75
     case notAGateway = 76
     case notAllowed = 77
     case badConfiguration = 78
@@ -71,8 +71,8 @@ struct CommandError: Error, CustomStringConvertible {
         case let error as StateError: self.init(ExitStatus(error), error.description)
         case let error as RuleFilesError:
             // Editors can't open options.
-            let isOfOptions = error.errors.allSatisfy { $0.path.hasPrefix("--") }
-            self.init(ExitStatus(error.kind), listing: error.errors.map(\.description), isListing: !isOfOptions)
+            let areOptions = error.errors.allSatisfy { $0.path.hasPrefix("--") }
+            self.init(ExitStatus(error.kind), listing: error.errors.map(\.description), isListing: !areOptions)
         case let error as GatewayURLError: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(ExitStatus(error.code), error.description)
@@ -91,7 +91,7 @@ extension ExitStatus {
         case .notAllowed: self = .notAllowed
         case .databaseMissing: self = .missingInput
         case .notAGateway: self = .notAGateway
-        case .gaveUp, .outOfResources: self = .tryLater
+        case .gaveUp, .outOfResources: self = .temporaryFailure
         case .tooManyErrors: self = .invalidData
         case .sequenceRefused, .databaseReset, .badConfiguration: self = .badConfiguration
         case .cannotCreate: self = .cannotCreate
@@ -103,7 +103,7 @@ extension ExitStatus {
         switch code {
         case .invalidName: self = .usage
         case .foreignFile: self = .missingInput
-        case .fileInUse: self = .tryLater
+        case .fileInUse: self = .temporaryFailure
         case .cannotOpenFile: self = .cannotCreate
         default: self = .unreachable
         }
@@ -119,11 +119,11 @@ extension ExitStatus {
 
     fileprivate init(_ error: StateError) {
         switch error {
-        case .locked: self = .tryLater
+        case .locked: self = .temporaryFailure
         case .missing: self = .missingInput
         case .ambiguous: self = .usage
         case .foreign, .unreadable, .engineRefused: self = .badConfiguration
-        case .fenced: self = .tryLater
+        case .fenced: self = .temporaryFailure
         case .engineUnavailable: self = .unreachable
         case .cannotCreate: self = .cannotCreate
         case .cannotWrite: self = .cannotWrite

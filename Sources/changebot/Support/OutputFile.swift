@@ -90,6 +90,6 @@ enum OutputFile {
     private static func temporary(_ path: String) -> String { "\(path).part-\(getpid())" }
 
     private static func failure(_ code: ExitStatus, _ verb: String, _ path: String) -> CommandError {
-        CommandError(code, "can't \(verb) \(path): \(WholeFile.obstacle(errno, to: path))")
+        CommandError(code, "can't \(verb) \(path): \(FileOperations.obstacle(errno, to: path))")
     }
 }

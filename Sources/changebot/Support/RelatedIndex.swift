@@ -4,7 +4,7 @@ internal import Rules
 
 /// Tells whether a CouchDB has an index for a selector of related documents.
 struct RelatedIndex {
-    enum Standing: Equatable {
+    enum Availability: Equatable {
         /// - Parameter name: Nil: the selector searches by id, which every database can do.
         case used(name: String?)
         /// The selector fixes no field, so no index can serve it.
@@ -13,15 +13,15 @@ struct RelatedIndex {
     }
 
     let selector: LocatedSelector
-    let standing: Standing
+    let availability: Availability
 
     /// Asks the server which index it would use.
     static func find(_ selector: LocatedSelector, _ gateway: Gateway) async throws(GatewayError) -> RelatedIndex {
         let index = try await gateway.indexForQuery(selector.example)
-        return RelatedIndex(selector: selector, standing: standing(selector, index))
+        return RelatedIndex(selector: selector, availability: availability(selector, index))
     }
 
-    private static func standing(_ selector: LocatedSelector, _ index: QueryIndex) -> Standing {
+    private static func availability(_ selector: LocatedSelector, _ index: QueryIndex) -> Availability {
         if !index.isEveryDocument { return .used(name: index.name) }
         if selector.searchesIDRange { return .used(name: nil) }
         return selector.indexFields.isEmpty ? .impossible : .missing
@@ -30,7 +30,7 @@ struct RelatedIndex {
     /// The result as text for people, with a remedy if there is a problem.
     func explanation(_ info: DatabaseInfo, of gateway: Gateway) -> String {
         let documents = info.documentCount.map { "all \(Quantity.count($0, "document"))" } ?? "all documents"
-        switch standing {
+        switch availability {
         case .used(let name): return "uses the index \(name.map { "'\($0)'" } ?? "of ids")"
         case .impossible:
             return "no index can serve this selector, so each change reads \(documents); "

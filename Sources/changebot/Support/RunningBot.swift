@@ -20,7 +20,7 @@ struct RunningBot {
             guard name == nil || file.name == name, StatusFile.isRunning(file.process),
                 let bytes = try? Data(contentsOf: URL(filePath: file.path)),
                 let text = try? JSONText(Array(bytes)), let writtenAt = text.root["written_at"]?.string,
-                let status = aged(text, since: writtenAt).root["bot"]
+                let status = withCurrentAges(text, since: writtenAt).root["bot"]
             else { return nil }
             return RunningBot(name: file.name, process: file.process, writtenAt: writtenAt, status: status)
         }
@@ -31,7 +31,7 @@ struct RunningBot {
     ]
 
     /// Updates the ages to the current time: an idle bot writes its status file only about once a minute.
-    private static func aged(_ text: JSONText, since writtenAt: String) -> JSONText {
+    private static func withCurrentAges(_ text: JSONText, since writtenAt: String) -> JSONText {
         guard let written = UTCDate(rfc3339: writtenAt) else { return text }
         let span = max(0, Timestamp.secondsNow - written.seconds)
         func set(_ path: [String], in text: JSONText, _ change: (Int) -> Int) -> JSONText {
@@ -40,15 +40,17 @@ struct RunningBot {
             return (try? text.setting(JSONPointer(tokens: ["bot"] + path), to: "\(change(number))".utf8)) ?? text
         }
         let isBehind = text.root["bot"]?["sequence"]?["lag"]?.bytes.elementsEqual("0".utf8) == false
-        let aged = ages.filter { isBehind || $0.last != "lag_seconds" }.reduce(text) { set($1, in: $0) { $0 + span } }
-        return set(["gateway", "outage", "next_attempt_in"], in: aged) { max(0, $0 - span) }
+        let withCurrentAges = ages.filter { isBehind || $0.last != "lag_seconds" }.reduce(text) {
+            set($1, in: $0) { $0 + span }
+        }
+        return set(["gateway", "outage", "next_attempt_in"], in: withCurrentAges) { max(0, $0 - span) }
     }
 
     /// The keyspace's URL.
     var gateway: String { status["gateway"]?["url"]?.string ?? "" }
 
     /// The status in a few words.
-    var standing: String {
+    var statusText: String {
         if let outage = status["gateway"]?["outage"], outage.kind == .object { return "gateway unreachable" }
         return switch status["phase"]?.string {
         case "following": number("sequence", "lag") == 0 ? "up to date" : "following, work under way"
@@ -69,7 +71,7 @@ struct RunningBot {
 
     /// The status for people, one fact per line.
     var lines: [String] {
-        var lines = ["\(name): \(standing)", "  gateway       \(gateway)"]
+        var lines = ["\(name): \(statusText)", "  gateway       \(gateway)"]
         if let outage = status["gateway"]?["outage"], let reason = outage["reason"]?.string {
             let span = Quantity.duration(.seconds(number("gateway", "outage", "seconds") ?? 0))
             let wait = Quantity.duration(.seconds(number("gateway", "outage", "next_attempt_in") ?? 0))

@@ -23,7 +23,7 @@ struct TransferJob {
             try await work { service in
                 try await ProgressLine.show(progress) {
                     try await StoppableService.run(grace: grace, logger: logger) { try await service.run() }
-                } standing: { line in
+                } updateLine: { line in
                     let progress = report.progress
                     line.show(
                         count: progress.documents, total: progress.expected, isEstimate: progress.isEstimate,

@@ -101,7 +101,7 @@ import Testing
         try await LedgerTestBed.withLedgers { _, ledger in
             func skipped(_ rule: String, _ revision: String) -> DeadLetter {
                 var deadLetter = deadLetter(revision: revision, rule: rule)
-                deadLetter.isOfRuleAlone = true
+                deadLetter.concernsOnlyRule = true
                 return deadLetter
             }
             try await ledger.keep([skipped("r", "1-a"), skipped("s", "1-a")])

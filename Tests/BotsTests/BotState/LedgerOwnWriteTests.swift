@@ -85,7 +85,7 @@ extension Ledger {
             try await ledger.recordOwnRevisions([("a", RevisionID("7-x"))])
             let found = try await counts(of: [("a", 1), ("a", 2), ("a", 3), ("b", 1)], in: ledger)
             #expect(found.map(\.all) == [5, 1, 0, 6])
-            #expect(found.map(\.inARow) == [3, 0, 0, 6])
+            #expect(found.map(\.consecutive) == [3, 0, 0, 6])
         }
     }
 
@@ -129,7 +129,7 @@ extension Ledger {
     /// A document that a rule writes for each change of others has thousands of writes.
     @Test func onlyTheNewestWritesOfADocumentAreRead() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
-            let writes = (1...Ledger.examinedWriteLimit + 1).map { number in
+            let writes = (1...Ledger.inspectedWriteLimit + 1).map { number in
                 OwnWrite(id: "hot", revision: RevisionID("\(number)-x"), content: nil)
             }
             try await ledger.recordOwnWrites(writes + [OwnWrite(id: "a", revision: RevisionID("1-x"), content: nil)])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BotState
 
-/// Showing or examining a state changes nothing.
+/// Showing or inspecting a state changes nothing.
 @Suite struct ReadOnlyStateTests {
     private func withTestBed(_ body: (LedgerTestBed, StateCatalogue) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
@@ -24,7 +24,7 @@ import Testing
         var counts: [Int] = []
         try catalogue.forEachState { counts.append(try $0.deadLetterCount()) }
         #expect(counts == [1])
-        let state = try #require(try catalogue.examine().first)
+        let state = try #require(try catalogue.inspect().first)
         #expect(state.version == 1 && state.checkpoint == "5" && state.problem == nil)
         #expect((state.holder != nil) == isHeld)
     }

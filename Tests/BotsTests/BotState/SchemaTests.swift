@@ -31,7 +31,7 @@ import Testing
         var indexes: [String: Set<Index>] = [:]
     }
 
-    private static func ofSQLite() throws -> Tables {
+    private static func sqliteType() throws -> Tables {
         let database = try DatabaseQueue()
         try SQLiteStore.prepare(database)
         return try database.read { database in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    private static func ofPostgres(_ connection: PostgresConnection) throws -> Tables {
+    private static func postgresType(_ connection: PostgresConnection) throws -> Tables {
         let types = ["bigint": "INTEGER", "text": "TEXT", "bytea": "BLOB"]
         var tables = Tables()
         let columns = try connection.run(
@@ -103,8 +103,8 @@ import Testing
     @Test func bothDatabasesHaveTheSameColumnsKeysAndIndexes() async throws {
         try await Self.withSchema { engine, connection in
             try EngineSchema.prepare(engine.schema, connection)
-            var postgres = try Self.ofPostgres(connection)
-            let sqlite = try Self.ofSQLite()
+            var postgres = try Self.postgresType(connection)
+            let sqlite = try Self.sqliteType()
             let fleet = Set(Schema.fleetTables.map(\.name))
             #expect(fleet.isSubset(of: postgres.columns.keys) && fleet.count == Schema.fleetTables.count)
             postgres.columns = postgres.columns.filter { !fleet.contains($0.key) }
@@ -150,7 +150,7 @@ import Testing
             try bed.open().close()
             try bed.change(
                 """
-                UPDATE identity SET value = '2' WHERE name = 'version';
+                UPDATE identity SET value = '3' WHERE name = 'version';
                 UPDATE identity SET value = '12.3.4' WHERE name = 'program'
                 """)
             try Self.expectRefused(
@@ -160,9 +160,39 @@ import Testing
             try bed.change("DELETE FROM identity WHERE name = 'program'")
             try Self.expectRefused(
                 bed,
-                "it was written by a newer changebot, version 2 of the tables (this program needs 1); use that one, or "
+                "it was written by a newer changebot, version 3 of the tables (this program needs 2); use that one, or "
                     + "another --name")
         }
+    }
+
+    /// What the first version of the tables did not have.
+    private static let firstVersion = """
+        DROP TABLE last_seen; DROP TABLE comparing_rule;
+        UPDATE identity SET value = '1' WHERE name = 'version';
+        UPDATE identity SET value = '0.0.9' WHERE name = 'program'
+        """
+
+    @Test func olderFileGetsTheTablesThatItDoesNotHave() async throws {
+        try await withTestBed { bed in
+            let first = try bed.open()
+            try await first.saveCheckpoint(SequenceID(12))
+            first.close()
+            try bed.change(Self.firstVersion)
+            let preview = try bed.preview()
+            #expect(try preview.seenCounts().isEmpty && preview.checkpoint()?.sequence == SequenceID(12))
+            preview.close()
+            let ledger = try bed.open()
+            #expect(try ledger.seenCounts().isEmpty && ledger.checkpoint()?.sequence == SequenceID(12))
+            ledger.close()
+            let facts = try Self.identity(bed)
+            #expect(facts["version"] == "\(Schema.version)" && facts["program"] == ProgramVersion.current)
+        }
+    }
+
+    private static func identity(_ bed: LedgerTestBed) throws -> [String: String] {
+        let database = try DatabaseQueue(path: bed.databasePath)
+        let rows = try database.read { try Row.fetchAll($0, sql: "SELECT name, value FROM identity") }
+        return Dictionary(rows.map { ($0["name"], $0["value"]) }) { first, _ in first }
     }
 
     private static let noVersion =
@@ -210,10 +240,22 @@ import Testing
 
     // MARK: - Engines
 
+    @Test func olderEngineGetsTheTablesThatItDoesNotHave() async throws {
+        try await Self.withSchema { engine, connection in
+            try EngineSchema.prepare(engine.schema, connection)
+            try connection.script(Self.firstVersion)
+            #expect(try EngineSchema.exists(engine.schema, connection))
+            for _ in 0..<2 {
+                try EngineSchema.prepare(engine.schema, connection)
+                #expect(try connection.run("SELECT FROM last_seen").rows.isEmpty)
+            }
+        }
+    }
+
     @Test(arguments: [
         (
-            "UPDATE identity SET value = '2' WHERE name = 'version'",
-            "it was written by a newer changebot, version 2 of the tables (this program needs 1); use that one, or another "
+            "UPDATE identity SET value = '3' WHERE name = 'version'",
+            "it was written by a newer changebot, version 3 of the tables (this program needs 2); use that one, or another "
                 + "--fleet"
         ),
         ("UPDATE identity SET name = 'schema', value = '3' WHERE name = 'version'", nil),
@@ -227,7 +269,7 @@ import Testing
                 reason
                 ?? "its tables have no version: it was created before changebot's first release, or by another program; "
                 + "use another --fleet, or in psql, run: DROP SCHEMA \"\(engine.schema)\" CASCADE"
-            for attempt in [EngineSchema.prepare, { _ = try EngineSchema.isThere($0, $1) }] {
+            for attempt in [EngineSchema.prepare, { _ = try EngineSchema.exists($0, $1) }] {
                 let error = #expect(throws: SupersededSchema.self) { try attempt(engine.schema, connection) }
                 #expect(error?.description == expected)
             }
@@ -243,9 +285,9 @@ import Testing
     @Test func emptySchemaGetsTheTables() async throws {
         try await Self.withSchema { engine, connection in
             try connection.script("CREATE SCHEMA \(PostgresConnection.quotedIdentifier(engine.schema))")
-            #expect(try !EngineSchema.isThere(engine.schema, connection))
+            #expect(try !EngineSchema.exists(engine.schema, connection))
             try EngineSchema.prepare(engine.schema, connection)
-            #expect(try EngineSchema.isThere(engine.schema, connection))
+            #expect(try EngineSchema.exists(engine.schema, connection))
         }
     }
 }

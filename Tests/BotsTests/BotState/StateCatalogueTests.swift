@@ -17,16 +17,17 @@ import Testing
     }
 
     private func open(
-        _ catalogue: StateCatalogue, at address: String = here, _ sighting: DatabaseSighting,
+        _ catalogue: StateCatalogue, at address: String = here, _ observation: DatabaseObservation,
         for purpose: StateCatalogue.Purpose = .run
     ) throws(StateError) -> StateCatalogue.Opened {
-        try catalogue.open(address: address, sighting, ruleSetHash: "r1", for: purpose)
+        try catalogue.open(address: address, observation, ruleSetHash: "r1", for: purpose)
     }
 
     private func use(
-        _ catalogue: StateCatalogue, at address: String = here, _ sighting: DatabaseSighting, save number: Int? = nil
+        _ catalogue: StateCatalogue, at address: String = here, _ observation: DatabaseObservation,
+        save number: Int? = nil
     ) async throws -> (checkpoint: SequenceID?, formerAddress: String?, others: [String]) {
-        let opened = try open(catalogue, at: address, sighting)
+        let opened = try open(catalogue, at: address, observation)
         defer { opened.ledger.close() }
         let before = try opened.ledger.checkpoint()?.sequence
         if let number { try await opened.ledger.saveCheckpoint(sequence(number)) }
@@ -84,9 +85,9 @@ import Testing
                 }
             }
             // This database is new: the state of the run that has just started must not be taken over.
-            let other = try open(catalogue, at: Self.elsewhere, .unknowable)
+            let other = try open(catalogue, at: Self.elsewhere, .inaccessible)
             defer { other.ledger.close() }
-            let third = try open(catalogue, at: "http://c:1/todo", .unknowable)
+            let third = try open(catalogue, at: "http://c:1/todo", .inaccessible)
             defer { third.ledger.close() }
             #expect(Set([run, other, third].map(\.ledger.path)).count == 3)
         }
@@ -109,7 +110,7 @@ import Testing
 
     /// Makes a state that is bound to its URL, as for a user who may not keep a mark.
     private func makeBoundState(_ catalogue: StateCatalogue, identity: String?) async throws {
-        let opened = try open(catalogue, .unknowable)
+        let opened = try open(catalogue, .inaccessible)
         try await opened.ledger.saveCheckpoint(sequence(5))
         try await opened.ledger.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
         if let identity { try await opened.ledger.adoptDatabase(identity: identity) }
@@ -143,7 +144,7 @@ import Testing
 
     @Test func stateLeftByAMistypedURLIsUsed() async throws {
         try await withCatalogue { catalogue in
-            try open(catalogue, at: "http://typo:1/todo", .unknowable).ledger.close()
+            try open(catalogue, at: "http://typo:1/todo", .inaccessible).ledger.close()
             let opened = try open(catalogue, .marked("a"))
             defer { opened.ledger.close() }
             #expect(opened.ledger.path.hasSuffix("/bot.sqlite"))

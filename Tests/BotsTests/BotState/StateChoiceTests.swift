@@ -15,8 +15,8 @@ import Testing
             isBlank: false)
     }
 
-    private func chosen(_ sighting: DatabaseSighting, _ states: [StateFacts], at address: String = here) -> Int? {
-        sighting.choose(among: states, at: address)?.number
+    private func chosen(_ observation: DatabaseObservation, _ states: [StateFacts], at address: String = here) -> Int? {
+        observation.choose(among: states, at: address)?.number
     }
 
     @Test func sameMarkIsTheSameDatabaseAtAnyAddress() {
@@ -39,17 +39,17 @@ import Testing
 
     @Test func stateWithoutAMarkIsIdentifiedByItsAddress() {
         let states = [Self.state(1, nil, [(Self.here, 0)])]
-        for sighting in [.marked("a"), .unmarked, .unknowable] as [DatabaseSighting] {
-            #expect(chosen(sighting, states) == 1)
-            #expect(chosen(sighting, states, at: Self.elsewhere) == nil)
+        for observation in [.marked("a"), .unmarked, .inaccessible] as [DatabaseObservation] {
+            #expect(chosen(observation, states) == 1)
+            #expect(chosen(observation, states, at: Self.elsewhere) == nil)
         }
     }
 
     @Test func addressDecidesWithoutMarks() {
         let states = [Self.state(1, "a", [(Self.here, 1)]), Self.state(2, nil, [(Self.elsewhere, 2)])]
-        #expect(chosen(.unknowable, states) == 1)
-        #expect(chosen(.unknowable, states, at: Self.elsewhere) == 2)
-        #expect(chosen(.unknowable, states, at: "http://localhost:4985/todo") == nil)
+        #expect(chosen(.inaccessible, states) == 1)
+        #expect(chosen(.inaccessible, states, at: Self.elsewhere) == 2)
+        #expect(chosen(.inaccessible, states, at: "http://localhost:4985/todo") == nil)
     }
 
     @Test func lastDatabaseAtAnAddressIsTheOneThatWasReset() {

@@ -11,7 +11,7 @@ import Testing
 @testable import Delivery
 
 /// What remains of a document that the gateway does not return.
-@Suite struct DocumentRemainsTests {
+@Suite struct MissingDocumentTests {
     /// The content as text for comparison.
     fileprivate static func text(_ content: RetriedDocument.Content?) -> String? {
         switch content {
@@ -38,7 +38,7 @@ import Testing
     ])
     func winningTombstoneRemains(leaves: [String], content: String) throws {
         let leaves = try leaves.map { OpenRevision.found(try JSONText($0)) } + [.missing(RevisionID("99-z"))]
-        #expect(Self.text(DocumentRemains.content(of: leaves)) == content)
+        #expect(Self.text(MissingDocument.content(of: leaves)) == content)
     }
 
     @Test(
@@ -49,8 +49,8 @@ import Testing
         ] as [(GatewayError.Code, Bool, String)])
     func finalErrorDecidesWhatRemains(code: GatewayError.Code, isFinal: Bool, content: String) {
         let error = GatewayError(code, "x")
-        #expect(DocumentRemains.isFinal(error) == isFinal)
-        #expect(Self.text(DocumentRemains.content(after: error)) == content)
+        #expect(MissingDocument.isFinal(error) == isFinal)
+        #expect(Self.text(MissingDocument.content(after: error)) == content)
     }
 }
 
@@ -103,7 +103,7 @@ import Testing
         var read: [String] = []
         do {
             try await reader.read(documents[...]) { retried in
-                read += retried.map { DocumentRemainsTests.text($0.content) ?? "" }
+                read += retried.map { MissingDocumentTests.text($0.content) ?? "" }
             }
         } catch {
             await gateway.shutdown()

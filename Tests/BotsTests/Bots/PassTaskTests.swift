@@ -15,7 +15,7 @@ import Testing
 
         func room() async throws -> Bool { true }
         func enqueue(_ candidates: [Candidate]) async throws -> Int { 0 }
-        func untilSettled() async throws -> Bool { true }
+        func waitUntilSettled() async throws -> Bool { true }
     }
 
     private struct OneTask: Service {

@@ -42,10 +42,10 @@ import Testing
         // Another process dropped a dead letter that was not retried, which still counts as left.
         ([1, 2], [1, 2, 3], 2),
     ])
-    func undroppedDeadLettersAreLeft(tried: [Int], dropped: [Int], left: Int) async throws {
+    func undroppedDeadLettersAreLeft(retried: [Int], dropped: [Int], left: Int) async throws {
         try await withDeadLetters { ledger, outcome in
             try outcome.begin(.matching(DeadLetterFilter(), upTo: 4), ledger)
-            outcome.note(tried.map(document))
+            outcome.note(retried.map(document))
             try await ledger.drop(dropped)
             #expect(outcome.left == 4)
             outcome.end(ledger)
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A concurrent run may add dead letters of the same documents.
-    @Test func moreTriedThanSelectedGivesNoNegativeCount() async throws {
+    @Test func moreAttemptsThanSelectedGiveNoNegativeCount() async throws {
         try await withDeadLetters { ledger, outcome in
             try outcome.begin(.numbers([1]), ledger)
             outcome.note([document(1), document(2)])

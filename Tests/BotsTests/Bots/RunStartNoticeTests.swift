@@ -21,7 +21,10 @@ import Testing
                 ["rules": "a"]
             ),
             (.otherCopy, .notice, "starting at the beginning", [:]),
-            (.atCopy(savedAt: "then"), .notice, "the copy in the database", ["checkpoint": "5", "saved_at": "then"]),
+            (
+                .atCheckpointCopy(savedAt: "then"), .notice, "the copy in the database",
+                ["checkpoint": "5", "saved_at": "then"]
+            ),
             (
                 .notReached(newest: sequence(4)), .warning, "changebot checkpoint reset --state s",
                 ["since": "5", "newest": "4"]

@@ -80,9 +80,11 @@ import Testing
     }
 
     @Test(arguments: [
-        Case(copy: copy(8), newest: 9, start: at(8, .atCopy(savedAt: "then"))),
-        Case(copy: copy(8), newest: 7, start: at(8, .atCopy(savedAt: "then"), .notReached(newest: sequence(7)))),
-        Case(copy: copy(8, channels: ["a"]), channels: ["a"], start: at(8, .atCopy(savedAt: "then"))),
+        Case(copy: copy(8), newest: 9, start: at(8, .atCheckpointCopy(savedAt: "then"))),
+        Case(
+            copy: copy(8), newest: 7, start: at(8, .atCheckpointCopy(savedAt: "then"), .notReached(newest: sequence(7)))
+        ),
+        Case(copy: copy(8, channels: ["a"]), channels: ["a"], start: at(8, .atCheckpointCopy(savedAt: "then"))),
         Case(copy: copy(nil), start: at(0)),
         // Changes that other rules or channels have finished still count as new.
         Case(copy: copy(8, rules: "r0"), start: at(0, .otherCopy)),

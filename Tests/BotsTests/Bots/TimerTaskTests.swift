@@ -20,7 +20,7 @@ import Testing
             return candidates.count
         }
 
-        func untilSettled() async throws -> Bool { true }
+        func waitUntilSettled() async throws -> Bool { true }
     }
 
     /// The process's own queue knows which documents are under way; a log does not.
@@ -54,9 +54,9 @@ import Testing
             #expect(try await enqueuer.enqueue([Candidate(ofTimer: "d")]) == 1)
             #expect(try await !enqueuer.room())
             let taken = await flow.queue.take(limit: 5, byteLimit: .max)
-            for candidate in taken { candidate.receipts.tell(.finished) }
+            for candidate in taken { candidate.acknowledgements.notify(.finished) }
             await flow.queue.release(taken)
-            #expect(try await enqueuer.untilSettled())
+            #expect(try await enqueuer.waitUntilSettled())
             #expect(try await enqueuer.room())
         }
     }

@@ -25,7 +25,7 @@ import Testing
     private struct Run: Service {
         let runner: BackgroundTaskRunner
 
-        func run() async throws { try await runner.attend {} }
+        func run() async throws { try await runner.run {} }
     }
 
     @Test(.timeLimit(.minutes(1))) func stoppedRunLeavesRemainingTasks() async throws {
@@ -46,7 +46,7 @@ import Testing
             let isDurable = false
             func room() async throws -> Bool { true }
             func enqueue(_ candidates: [Candidate]) async throws -> Int { candidates.count }
-            func untilSettled() async throws -> Bool { true }
+            func waitUntilSettled() async throws -> Bool { true }
         }
         let phases = Monitor<[BackgroundTaskPhase]>([])
         var task = EndlessTask(phases: phases)

@@ -14,12 +14,12 @@ import Testing
         var rule = BatchingPolicy()
         let now = Self.start + .milliseconds(milliseconds)
         rule.gathers = true
-        rule.noteTake(writer: 0, now: Self.start)
+        rule.noteTaken(writer: 0, now: Self.start)
         #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
         // A run that waits for changes writes at once, until two requests are under way.
         rule.gathers = false
         #expect(rule.mayTake(documents: documents, bytes: bytes, now: now))
-        rule.noteTake(writer: 1, now: Self.start)
+        rule.noteTaken(writer: 1, now: Self.start)
         #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
     }
 
@@ -27,12 +27,12 @@ import Testing
         var rule = BatchingPolicy()
         rule.gathers = true
         #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))
-        rule.noteTake(writer: 0, now: Self.start)
-        rule.noteTake(writer: 1, now: Self.start)
-        rule.noteReturn(writer: 0)
+        rule.noteTaken(writer: 0, now: Self.start)
+        rule.noteTaken(writer: 1, now: Self.start)
+        rule.noteSettled(writer: 0)
         #expect(!rule.mayTake(documents: 1, bytes: 1, now: Self.start))
-        rule.noteReturn(writer: 1)
-        rule.noteReturn(writer: 1)
+        rule.noteSettled(writer: 1)
+        rule.noteSettled(writer: 1)
         #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))
     }
 }

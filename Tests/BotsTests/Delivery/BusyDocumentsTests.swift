@@ -13,7 +13,7 @@ import Testing
 
     /// Also in other keyspaces, where a rule may `put` documents.
     @Test(arguments: [nil, "others"]) func busyDocumentIsLoggedOnce(keyspace: String?) async throws {
-        let place = DocumentPlace(keyspace: keyspace, id: "a")
+        let place = DocumentAddress(keyspace: keyspace, id: "a")
         let busy = busy()
         let lines = LoggedLines()
         await busy.log([place], to: lines.logger)

@@ -10,7 +10,8 @@ import Testing
         return ids.enumerated().map { index, id in
             Candidate(
                 DocumentID(id), Content(RevisionID("\(index + 1)-a"), [UInt8](repeating: 0, count: bytes)),
-                reason: Reason(sequence: sequence(index + 1)), receipts: Receipts(tracker.open(sequence(index + 1))))
+                reason: Reason(sequence: sequence(index + 1)),
+                acknowledgements: Acknowledgements(tracker.open(sequence(index + 1))))
         }
     }
 
@@ -97,14 +98,14 @@ import Testing
     @Test func changesOfABusyDocumentAreMergedAndTheNewestCounts() async {
         let queue = CandidateQueue()
         let freed = await queue.submit(candidates(["a", "b", "a", "a", "a"], bytes: 5))
-        #expect(freed == CandidateQueue.Freed(bytes: 30, documents: 2))
+        #expect(freed == CandidateQueue.FreedMemory(bytes: 30, documents: 2))
         let first = await queue.take(limit: 9, byteLimit: 1000)
         #expect(first.map(\.reason.sequence) == [sequence(1), sequence(2)])
         await queue.release(first)
         let second = await queue.take(limit: 9, byteLimit: 1000)
         #expect(second.map(\.reason.sequence) == [sequence(5)])
         #expect(second.map(\.content.revision) == [RevisionID("5-a")])
-        #expect(second.first?.receipts.tickets.count == 3)
+        #expect(second.first?.acknowledgements.tickets.count == 3)
         await queue.release(second)
         await queue.finish()
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
@@ -128,12 +129,12 @@ import Testing
         all[3].content.isDeleted = true
         await queue.submit(all)
         var first = await queue.take(limit: 9, byteLimit: 1000)
-        let freed = await queue.absorbWaiting(into: &first[0])
-        #expect(freed == CandidateQueue.Freed(bytes: 15, documents: 1))
-        #expect(first[0].receipts.tickets.count == 2)
+        let freed = await queue.mergeWaiting(into: &first[0])
+        #expect(freed == CandidateQueue.FreedMemory(bytes: 15, documents: 1))
+        #expect(first[0].acknowledgements.tickets.count == 2)
         // A tombstone is a separate change.
-        let nothing = await queue.absorbWaiting(into: &first[1])
-        #expect(nothing == CandidateQueue.Freed())
+        let nothing = await queue.mergeWaiting(into: &first[1])
+        #expect(nothing == CandidateQueue.FreedMemory())
         await queue.release(first)
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.reason.sequence) == [sequence(4)])
     }

@@ -40,7 +40,7 @@ import Testing
         first.add(75)
         second.add(25)
         await confirmation { woken in
-            second.whenRoomReturns { woken() }
+            second.whenMemoryIsFreed { woken() }
             first.add(-75)
             first.add(-0)
         }

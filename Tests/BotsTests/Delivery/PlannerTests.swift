@@ -32,20 +32,21 @@ import Testing
             countsEffects: countsEffects, onlyLearns: false, now: { 0 })
     }
 
-    private func course(_ document: String) -> Course {
-        Course(Candidate("a", Content(RevisionID("1-a"), Array(document.utf8))))
+    private func progress(_ document: String) -> CandidateProgress {
+        CandidateProgress(Candidate("a", Content(RevisionID("1-a"), Array(document.utf8))))
     }
 
-    private func decide(_ document: String, countsEffects: Bool = true) async throws -> Course.Decided {
-        let answers = try await planner(countsEffects: countsEffects).plan([course(document)])
+    private func decide(_ document: String, countsEffects: Bool = true) async throws -> CandidateProgress.DecisionResult
+    {
+        let answers = try await planner(countsEffects: countsEffects).plan([progress(document)])
         return try #require(answers.first)
     }
 
-    /// A course with its decision.
-    private func planned(_ document: String) async throws -> Course {
-        var course = course(document)
-        guard case .proceed = course.take(try await decide(document)) else { throw NotPlanned() }
-        return course
+    /// A candidate with its decision.
+    private func planned(_ document: String) async throws -> CandidateProgress {
+        var progress = progress(document)
+        guard case .proceed = progress.take(try await decide(document)) else { throw NotPlanned() }
+        return progress
     }
 
     private struct NotPlanned: Error {}
@@ -59,20 +60,20 @@ import Testing
         (#"{"_id":"a","_rev":"1-a","type":"task","done":true}"#, nil), (#"{"_id":"a","type":"logged"}"#, nil),
     ])
     func documentIsWrittenOnlyIfChanged(document: String, written: String?) async throws {
-        var course = try await planned(document)
-        #expect(course.plan?.decision.isChanged == (written != nil))
+        var progress = try await planned(document)
+        #expect(progress.plan?.decision.isChanged == (written != nil))
         guard let written else { return }
-        let made = course.makeWrite(keepsContent: false)
+        let made = progress.makeWrite(keepsContent: false)
         let request = try #require(made)
         #expect(String(decoding: request.document.segments.joined(), as: UTF8.self) == written)
         // The content is released: after a refusal, the document is read again.
-        #expect(course.candidate.content.isUnread && course.plan == nil && course.result.rules == ["done"])
+        #expect(progress.candidate.content.isUnread && progress.plan == nil && progress.result.rules == ["done"])
     }
 
     @Test func deletionIsMarked() async throws {
-        let course = try await planned(#"{"_id":"a","_rev":"1-a","type":"old"}"#)
-        #expect(course.result.isDeletion && course.result.rules == ["remove"])
-        #expect(course.candidate.history.lastRule == "remove")
+        let progress = try await planned(#"{"_id":"a","_rev":"1-a","type":"old"}"#)
+        #expect(progress.result.isDeletion && progress.result.rules == ["remove"])
+        #expect(progress.candidate.history.lastRule == "remove")
     }
 
     /// A `put` alone is an effect too, so the content that leads to it is counted.
@@ -94,8 +95,8 @@ import Testing
         (#"[]"#, "_id is not the id"), (#"{"_id":"a","_cv":"1","_cv":"2"}"#, "_cv"),
     ])
     func undecidableDocumentIsDeadLettered(document: String, reason: String) async throws {
-        var course = course(document)
-        guard case .end(.deadLettered(let deadLetter)) = course.take(try await decide(document)) else {
+        var progress = progress(document)
+        guard case .end(.deadLettered(let deadLetter)) = progress.take(try await decide(document)) else {
             throw NotPlanned()
         }
         #expect(deadLetter.reason.contains(reason), "\(deadLetter.reason)")

@@ -24,11 +24,11 @@ import Testing
 
     /// What the first target of a batch needs.
     private func need(
-        _ orders: [PutOrder], _ lookup: DocumentLookup, isOneByOne: Bool = false
+        _ orders: [PutOrder], _ lookup: DocumentLookup, isSplit: Bool = false
     ) throws -> (need: TargetNeed, failures: [Int: PlanFailure]) {
         let batch = PutBatch(orders)
         var targets = batch.targets
-        targets[0].isOneByOne = isOneByOne
+        targets[0].isSplit = isSplit
         let needs = batch.needs(targets, [lookup], ended: [])
         return (needs.needs[0], needs.failures)
     }
@@ -90,7 +90,7 @@ import Testing
     /// After a refusal, each order is attempted alone, so a refused one does not fail the others.
     @Test func othersWaitWhilePutsGoOneByOne() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
-        let (need, _) = try need(orders, .missing, isOneByOne: true)
+        let (need, _) = try need(orders, .missing, isSplit: true)
         #expect(need.orders == [0] && need.rest == [1])
         #expect(need.content?.document.string == #"{"_id":"a","n":1}"#)
     }

@@ -138,7 +138,7 @@ import Testing
         #expect(
             target.record(refusal, of: try Self.write([0, 1, 2]), try Self.document(), attemptLimit: Self.limit)
                 == .splitUp)
-        #expect(target.isOneByOne && target.orders == [0, 1, 2])
+        #expect(target.isSplit && target.orders == [0, 1, 2])
         let alone = try Self.write([0], rest: [1, 2])
         #expect(target.record(refusal, of: alone, try Self.document(), attemptLimit: Self.limit) != .again)
         #expect(
@@ -160,9 +160,9 @@ import Testing
         let document = try Self.document(String(repeating: "y", count: 100_000))
         _ = target.record(.conflict, of: try Self.write(), document, attemptLimit: Self.limit)
         #expect(heldBytes(target) < 1000)
-        #expect(target.takeMade(.found(RevisionID("2-b"), try Self.document("other"))) == nil)
+        #expect(target.takeConfirmedWrite(.found(RevisionID("2-b"), try Self.document("other"))) == nil)
         _ = target.record(.conflict, of: try Self.write(), document, attemptLimit: Self.limit)
-        #expect(target.takeMade(.found(RevisionID("2-b"), document))?.revision == RevisionID("2-b"))
+        #expect(target.takeConfirmedWrite(.found(RevisionID("2-b"), document))?.revision == RevisionID("2-b"))
     }
 
     @Test func lastRulesOfAllOrdersAreNamedOnce() throws {

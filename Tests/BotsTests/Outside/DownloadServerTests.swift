@@ -122,15 +122,15 @@ import Testing
 
     @Test func slownessIsLoggedOnceAMinute() {
         let request = downloadRequest("/a")
-        let news = [0, 59, 60, 61].map { server.deferDocument(request, "a", now: start + .seconds($0)).isNews }
+        let news = [0, 59, 60, 61].map { server.deferDocument(request, "a", now: start + .seconds($0)).shouldLog }
         #expect(news == [true, false, true, false])
     }
 }
 
 @Suite struct DownloadLineTests {
-    @Test func lineKeepsTheOrderOfFirstRequests() {
-        var line = DownloadLine()
-        let wants = (0..<5).map { DownloadLine.Want(request: downloadRequest("/\($0)"), document: "\($0)") }
+    @Test func queueKeepsTheOrderOfFirstRequests() {
+        var line = WaitingDownloads()
+        let wants = (0..<5).map { WaitingDownloads.Entry(request: downloadRequest("/\($0)"), document: "\($0)") }
         #expect(wants.map { line.join($0) } == [0, 1, 2, 3, 4])
         #expect(line.join(wants[3]) == 3)
         line.leave(wants[0])
@@ -144,10 +144,10 @@ import Testing
         #expect(line.count == 3)
     }
 
-    @Test func lineIsBounded() {
-        var line = DownloadLine()
+    @Test func queueIsBounded() {
+        var line = WaitingDownloads()
         for number in 0..<10_005 {
-            _ = line.join(DownloadLine.Want(request: downloadRequest("/\(number)"), document: ""))
+            _ = line.join(WaitingDownloads.Entry(request: downloadRequest("/\(number)"), document: ""))
         }
         #expect(line.count == 10_000)
     }

@@ -30,7 +30,7 @@ import Testing
     private func fail(
         _ health: inout ReceiverHealth, _ key: String = "a", _ cause: ReceiverFailure.Cause = .receiver,
         retryAfter: Duration? = nil, sent: Double, at now: Double
-    ) -> (isNews: Bool, verdict: ReceiverHealth.Verdict) {
+    ) -> (shouldLog: Bool, verdict: ReceiverHealth.Verdict) {
         let failure = ReceiverFailure(
             reason: "refused", summary: "without the path", cause: cause, retryAfter: retryAfter)
         return health.fail(key, failure, sent: at(sent), now: at(now))
@@ -48,10 +48,10 @@ import Testing
     @Test func downReceiverGetsNoRequestUntilTheNextAttempt() {
         var health = health()
         #expect(due(health, at: 0) == nil)
-        #expect(fail(&health, sent: 0, at: 0).isNews)
+        #expect(fail(&health, sent: 0, at: 0).shouldLog)
         #expect(isAbout(due(health, at: 0.5), 1))
         #expect(due(health, at: 1) == nil)
-        #expect(!fail(&health, sent: 1, at: 1).isNews)
+        #expect(!fail(&health, sent: 1, at: 1).shouldLog)
         #expect(isAbout(due(health, at: 1), 3))
         fail(&health, sent: 3, at: 3)
         #expect(isAbout(due(health, at: 3), 7))
@@ -114,7 +114,7 @@ import Testing
         }
         fail(&health, "b", .event, sent: 5, at: 5)
         #expect(health.outage == nil)
-        #expect(fail(&health, "c", .event, sent: 6, at: 6).isNews)
+        #expect(fail(&health, "c", .event, sent: 6, at: 6).shouldLog)
         #expect(isAbout(due(health, "c", at: 6), 7))
     }
 
@@ -231,22 +231,22 @@ import Testing
 
     @Test func eventIsGivenUpOnceOthersAreAccepted() {
         var attempts = EventAttempts(Backoff())
-        for _ in 0..<20 { #expect(!attempts.fail("a", isOfGateway: false, successes: 5).givesUp) }
-        let last = attempts.fail("a", isOfGateway: false, successes: 6)
+        for _ in 0..<20 { #expect(!attempts.fail("a", isFromGateway: false, successes: 5).givesUp) }
+        let last = attempts.fail("a", isFromGateway: false, successes: 6)
         #expect(last.givesUp)
         #expect(last.count == 21)
         // After that, its count starts over.
         #expect(!attempts.contains("a"))
-        for _ in 0..<7 { #expect(!attempts.fail("b", isOfGateway: false, successes: 7).givesUp) }
+        for _ in 0..<7 { #expect(!attempts.fail("b", isFromGateway: false, successes: 7).givesUp) }
         attempts.end("b")
-        #expect(!attempts.fail("b", isOfGateway: false, successes: 8).givesUp)
+        #expect(!attempts.fail("b", isFromGateway: false, successes: 8).givesUp)
     }
 
     @Test func overloadedProxyIsToleratedLonger() {
         var attempts = EventAttempts(Backoff())
-        _ = attempts.fail("a", isOfGateway: true, successes: 0)
-        for _ in 1..<29 { #expect(!attempts.fail("a", isOfGateway: true, successes: 9).givesUp) }
-        #expect(attempts.fail("a", isOfGateway: true, successes: 9).givesUp)
+        _ = attempts.fail("a", isFromGateway: true, successes: 0)
+        for _ in 1..<29 { #expect(!attempts.fail("a", isFromGateway: true, successes: 9).givesUp) }
+        #expect(attempts.fail("a", isFromGateway: true, successes: 9).givesUp)
     }
 
     @Test func acceptedEventsAreRememberedForAWhile() {

@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func unknownHost() async throws {
+    @Test func unknownHostIsReported() async throws {
         let found = try await report("http://nonexistent.invalid/todo")
         #expect(found.result.code == 1 && found.levels(.reachability) == ["error"])
         #expect(found.text(.reachability).contains("check its name"), "\(found.text(.reachability))")
@@ -123,7 +123,7 @@ import Testing
 
     // MARK: - The login
 
-    @Test func wrongPassword() async throws {
+    @Test func wrongPasswordIsReported() async throws {
         let users = SecretTestBed.users(password: "right")
         try await Program.withGateway(users: users) { url in
             let login = ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "wr0ngAndSecret"]
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func unknownDatabase() async throws {
+    @Test func unknownDatabaseIsReported() async throws {
         try await Program.withGateway { url in
             let found = try await report(url.replacing("/todo", with: "/nothere"))
             #expect(found.result.code == 1 && found.levels(.login) == ["error"])
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func unknownCollection() async throws {
+    @Test func unknownCollectionIsReported() async throws {
         try await Program.withGateway { url in
             let found = try await report(url + "._default.none")
             #expect(found.result.code == 1 && found.levels(.login) == ["ok"] && found.levels(.feed) == ["error"])
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func serverThatIsNoGateway() async throws {
+    @Test func otherServerIsReported() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in
                 try connection.answer(headers: ["Content-Type: text/html"], body: "<html>Welcome</html>")
@@ -173,7 +173,7 @@ import Testing
 
     @Test(arguments: [("_local/", DoctorCheck.local, "warning"), ("_all_docs", .list, "warning")])
     func optionalPermissionsMayBeMissing(path: String, check: DoctorCheck, level: String) async throws {
-        let server = try PlayedGateway(refused: path).start()
+        let server = try FakeGateway(refused: path).start()
         let found = try await report(server.url("/todo"))
         #expect(found.result.code == 0 && found.levels(check) == [level], "\(found.result.output)")
         #expect(found.text(check).contains("a proxy forbids it"), "\(found.text(check))")
@@ -182,15 +182,15 @@ import Testing
 
     @Test(arguments: [("_changes", DoctorCheck.feed), ("_bulk_docs", .write)])
     func requiredPermissionsAreChecked(path: String, check: DoctorCheck) async throws {
-        let server = try PlayedGateway(refused: path).start()
+        let server = try FakeGateway(refused: path).start()
         let found = try await report(server.url("/todo"))
         #expect(found.result.code == 1 && found.levels(check) == ["error"], "\(found.result.output)")
     }
 
     // MARK: - On the way
 
-    @Test func proxyThatCutsConnections() async throws {
-        let server = try PlayedGateway(cutsAfter: .seconds(2)).start()
+    @Test func proxyThatCutsConnectionsIsReported() async throws {
+        let server = try FakeGateway(cutsAfter: .seconds(2)).start()
         let found = try await report(server.url("/todo"), ["--idle", "10s"])
         #expect(found.result.code == 1 && found.levels(.idle) == ["error"])
         #expect(found.text(.idle).contains(/after [2-4] s, by closing/), "\(found.text(.idle))")
@@ -200,16 +200,16 @@ import Testing
     @Test(
         arguments: [(-40, "warning", "ahead of"), (60, "warning", "behind"), (400, "error", "behind")]
             as [(Int, String, String)])
-    func wrongClock(seconds: Int, level: String, part: String) async throws {
+    func wrongClockIsReported(seconds: Int, level: String, part: String) async throws {
         let date = HTTPDateText.of(secondsFromNow: seconds)
-        let server = try PlayedGateway(date: date).start()
+        let server = try FakeGateway(date: date).start()
         let found = try await report(server.url("/todo"))
         #expect(found.levels(.clock) == [level] && found.text(.clock).contains(part), "\(found.text(.clock))")
         #expect(found.result.code == (level == "error" ? 1 : 0))
     }
 
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
-    func invalidCertificates() async throws {
+    func invalidCertificatesAreReported() async throws {
         let cases: [(TestCertificate, trusts: Bool, part: String)] = [
             (try TestCertificate(for: "IP:127.0.0.1"), false, "--ca-file FILE"),
             (try TestCertificate(for: "DNS:elsewhere.example"), true, "elsewhere.example"),
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
-    func validCertificateWithTheWrongScheme() async throws {
+    func wrongSchemeIsReported() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate)
         let found = try await report(
@@ -242,7 +242,7 @@ import Testing
 
     // MARK: - This machine
 
-    @Test func fileInPlaceOfTheStateFolder() async throws {
+    @Test func fileInPlaceOfTheStateFolderIsReported() async throws {
         try await Program.withDirectory { folder in
             let path = folder + "/state"
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func stateOfANewerProgram() async throws {
+    @Test func stateOfANewerProgramIsReported() async throws {
         try await CommandTestBed.with(rules: "  - { name: r, when: { type: t }, then: [] }\n") { bed in
             try await bed.runOnce()
             let file = try DatabaseQueue(path: bed.state + "/changebot.sqlite")
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func doctorDuringARun() async throws {
+    @Test func doctorWorksDuringARun() async throws {
         try await CommandTestBed.with(
             rules:
                 "  - { name: r, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }\n"
@@ -286,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func unreadableRulesAndSecrets() async throws {
+    @Test func unreadableRulesAndSecretsAreReported() async throws {
         try await Program.withDirectory { folder in
             let found = try await report(
                 "http://127.0.0.1:1/todo", ["--rules", folder + "/none.yaml"],
@@ -352,7 +352,7 @@ import Testing
             (["--gateway", "http://127.0.0.1:1/todo", "--idle", "5"], 64, "30s or 5m"),
             (["--config", "/no/such/file"], 66, "/no/such/file"),
         ] as [([String], Int32, String)])
-    func wrongUse(arguments: [String], code: Int32, part: String) async throws {
+    func wrongUseIsRefused(arguments: [String], code: Int32, part: String) async throws {
         let result = try await Program.run(["doctor"] + arguments)
         #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
         #expect(result.output.isEmpty)

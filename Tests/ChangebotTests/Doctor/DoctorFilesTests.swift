@@ -38,7 +38,7 @@ import Testing
     private static let secureKey =
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n"
 
-    @Test func rulesThatNeedNoFiles() async throws {
+    @Test func rulesWithoutFilesNeedNoCheck() async throws {
         try await withTestBed { bed in
             let found = try bed.findings(#"webhook: { url: "https://h/x" }"#, #"emit: { file: "-", line: { a: 1 } }"#)
             #expect(found.map(\.level) == [.skipped])

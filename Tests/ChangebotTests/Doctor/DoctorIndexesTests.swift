@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func eachMissingIndexIsAWarning() async throws {
-        let (server, made) = try PlayedCouch().start()
+        let (server, made) = try FakeCouchDB().start()
         let found = try await findings(
             server.url("/todo"),
             ["{ type: task, list: { jq: ._id } }", "{ _id: { jq: .list } }", "{ type: { $exists: true } }"])
@@ -43,25 +43,25 @@ import Testing
     }
 
     @Test func scheduledRulesAreChecked() async throws {
-        let (server, _) = try PlayedCouch().start()
+        let (server, _) = try FakeCouchDB().start()
         #expect(
             try await findings(server.url("/todo"), top: "every: \"0 3 * * *\"\n").map(\.level) == [.warning])
     }
 
     @Test func existingIndexesAreNamed() async throws {
-        let (server, _) = try PlayedCouch(index: "by-list").start()
+        let (server, _) = try FakeCouchDB(index: "by-list").start()
         #expect(
             try await findings(server.url("/todo"))
                 == [.ok("indexes serve the related documents of 1 selector")])
     }
 
     @Test func missingPermissionForIndexesIsReported() async throws {
-        let (server, _) = try PlayedCouch(refused: "/todo/_explain").start()
+        let (server, _) = try FakeCouchDB(refused: "/todo/_explain").start()
         #expect(try await findings(server.url("/todo")).map(\.level) == [.unknown])
     }
 
     @Test func noIndexCheckWithoutQueriesOrRelatedRules() async throws {
-        let (server, _) = try PlayedCouch().start()
+        let (server, _) = try FakeCouchDB().start()
         #expect(try await findings(server.url("/todo"), []).map(\.level) == [.skipped])
         #expect(try await findings(server.url("/todo"), ["{ _id: { jq: .list } }"]).map(\.level) == [.skipped])
         try await Program.withGateway { url async throws in

@@ -15,7 +15,7 @@ import Testing
 
     private func findings(
         _ folder: FileFacts? = own, problem: String? = nil, files: [(name: String, facts: FileFacts)] = [],
-        states: [StateExamination] = []
+        states: [StateInspection] = []
     ) -> [Finding] {
         StateCheck.findings(
             StateFolder(path: "/s", folder: folder, ancestor: "/s", problem: problem, files: files, user: 7),
@@ -25,7 +25,7 @@ import Testing
     @Test func usableFoldersPass() {
         #expect(findings().map(\.level) == [.ok])
         #expect(findings(nil)[0].text.contains("does not exist yet"))
-        let state = StateExamination(
+        let state = StateInspection(
             path: "/s/a.sqlite", version: 1, address: "http://h/todo", checkpoint: "5",
             holder: "pid 3")
         let found = findings(files: [("a.sqlite", Self.file)], states: [state])
@@ -46,20 +46,20 @@ import Testing
         #expect(exposed.map(\.level) == [.warning, .ok] && exposed[0].text.contains("/s/a.sqlite (mode 0644)"))
         let foreign = findings(files: [("a.sqlite", FileFacts(kind: .file, mode: 0o600, owner: 9))])
         #expect(foreign.map(\.level) == [.warning, .ok])
-        let newer = findings(states: [StateExamination(path: "/s/a.sqlite", version: 99, problem: "newer; use that")])
+        let newer = findings(states: [StateInspection(path: "/s/a.sqlite", version: 99, problem: "newer; use that")])
         #expect(newer == [Finding(.error, "/s/a.sqlite can't be used: newer", remedy: "use that")])
     }
 
     /// Root may write everywhere, but not there.
     @Test func uncreatableFolderFails() async throws {
-        #expect(FolderProbe.whyNotWritable("/proc") != nil)
-        let folder = StateFolder(examining: "/proc/none/state", bot: "a")
+        #expect(FolderProbe.writeFailure("/proc") != nil)
+        let folder = StateFolder(inspecting: "/proc/none/state", bot: "a")
         #expect(folder.ancestor == "/proc" && folder.problem != nil && folder.folder == nil)
         try await withDirectory { directory in
-            #expect(FolderProbe.whyNotWritable(directory) == nil)
+            #expect(FolderProbe.writeFailure(directory) == nil)
             let path = directory + "/file"
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
-            let below = StateFolder(examining: path + "/state", bot: "a")
+            let below = StateFolder(inspecting: path + "/state", bot: "a")
             #expect(below.problem?.contains("is not a folder") == true)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["file"])
         }
@@ -70,9 +70,9 @@ import Testing
             let target = directory + "/target"
             try Data().write(to: URL(fileURLWithPath: target))
             try FileManager.default.createSymbolicLink(atPath: directory + "/a.sqlite", withDestinationPath: target)
-            let folder = StateFolder(examining: directory, bot: "a")
+            let folder = StateFolder(inspecting: directory, bot: "a")
             #expect(folder.files.map(\.facts.kind) == [.link])
-            let states = try StateCatalogue(directory: directory, name: "a").examine()
+            let states = try StateCatalogue(directory: directory, name: "a").inspect()
             #expect(states.first?.problem?.contains("not a regular file") == true)
         }
     }
@@ -89,9 +89,9 @@ import Testing
     }
 
     @Test func diskSpaceIsRead() throws {
-        let check = try #require(DiskCheck(examining: NSTemporaryDirectory()))
+        let check = try #require(DiskCheck(inspecting: NSTemporaryDirectory()))
         #expect(check.freeBytes > 0)
-        #expect(DiskCheck(examining: "/no/such/folder") == nil)
+        #expect(DiskCheck(inspecting: "/no/such/folder") == nil)
     }
 
     // MARK: - Rules
@@ -148,7 +148,7 @@ import Testing
         #expect(ready.map(\.slot.check) == [.libraries, .settings])
         // Only the first result of a check counts.
         #expect(order.finish(slot(.settings), [.ok("again")]).isEmpty)
-        for check in DoctorCheck.ofBot.reversed() { _ = order.finish(slot(check), []) }
+        for check in DoctorCheck.botChecks.reversed() { _ = order.finish(slot(check), []) }
         #expect(order.isComplete)
     }
 

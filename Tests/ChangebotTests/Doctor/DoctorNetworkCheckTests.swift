@@ -119,7 +119,7 @@ import Testing
         arguments: [
             ("http://127.0.0.1:4984/todo", .ok), ("http://localhost/todo", .ok), ("http://gw.example/todo", .warning),
         ] as [(String, Finding.Level)])
-    func plainHTTP(url: String, level: Finding.Level) throws {
+    func plainHTTPIsReported(url: String, level: Finding.Level) throws {
         #expect(try findings([], url: url).map(\.level) == [level])
     }
 
@@ -136,7 +136,7 @@ import Testing
             (.couchDB, "3.5.0", .syncGateway, .error, "--dialect"), (.couchDB, nil, nil, .unknown, "version"),
             (nil, nil, nil, .unknown, "does not say"),
         ] as [(GatewayDialect?, String?, GatewayDialect?, Finding.Level, String)])
-    func versions(
+    func serverVersionsAreChecked(
         dialect: GatewayDialect?, version: String?, given: GatewayDialect?, level: Finding.Level, part: String
     ) throws {
         let check = ServerVersionCheck(url: try GatewayURL("http://h/todo"), givenDialect: given)
@@ -157,7 +157,7 @@ import Testing
     private static let gatewayTimeout = GatewayError(.unavailable, "no", status: 504)
 
     @Test func idleRequestEndsAreExplained() {
-        func finding(_ outcome: IdleCheck.Outcome, _ following: FeedReader.Following = .longpoll) -> Finding {
+        func finding(_ outcome: IdleCheck.Outcome, _ following: FeedReader.FeedMode = .longpoll) -> Finding {
             IdleCheck.finding(outcome, span: .seconds(50), following)
         }
         #expect(finding(.answered(after: .seconds(50))).level == .ok)
@@ -196,7 +196,7 @@ import Testing
         try #require(databaseInfo(json))
     }
 
-    @Test func logins() throws {
+    @Test func loginsAreChecked() throws {
         func login(_ answer: Result<DatabaseInfo, GatewayError>, _ who: String?) -> Finding {
             PermissionChecks.login(answer, as: who, advice: "set CHANGEBOT_USER")
         }
@@ -211,7 +211,7 @@ import Testing
         #expect(login(.failure(refused), nil).remedy == "set CHANGEBOT_USER")
     }
 
-    @Test func permissions() {
+    @Test func permissionsAreChecked() {
         let forbidden = GatewayError(.forbidden, "no", status: 403)
         let notOffered = GatewayError(.notOffered, "no", status: 403)
         let broken = GatewayError(.serverError, "no", status: 500)
@@ -240,14 +240,14 @@ import Testing
             ([], nil, .warning, "public"), (["!", "a"], ["a", "b"], .warning, "--channels: b"),
             (["!", "a"], ["a"], .ok, "1 channel: a"), (nil, nil, .unknown, "does not say"),
         ] as [([String]?, [String]?, Finding.Level, String)])
-    func channels(own: [String]?, wanted: [String]?, level: Finding.Level, part: String) {
+    func channelsAreChecked(own: [String]?, wanted: [String]?, level: Finding.Level, part: String) {
         let login = LoginInfo(user: "amy", channels: own)
         let finding = PermissionChecks.channels(.success(login), of: .syncGateway, isAdmin: false, wanted: wanted)
         #expect(finding.level == level && finding.text.contains(part), "\(finding)")
         #expect((finding.remedy == nil) == (level == .ok), "\(finding)")
     }
 
-    @Test func channelsElsewhere() {
+    @Test func channelsNeedSyncGateway() {
         let nobody = LoginInfo(user: nil, channels: nil)
         func finding(_ dialect: GatewayDialect, isAdmin: Bool = false, wanted: [String]? = nil) -> Finding.Level {
             PermissionChecks.channels(.success(nobody), of: dialect, isAdmin: isAdmin, wanted: wanted).level

@@ -13,7 +13,7 @@ import Testing
     private static let interval: Duration = .milliseconds(20)
 
     private static func bot(
-        _ pulse: Pulse,
+        _ liveness: Liveness,
         facts: @escaping @Sendable () async -> RunFacts = {
             var facts = RunFacts()
             facts.phase = .following
@@ -24,7 +24,7 @@ import Testing
             BotDescription(
                 name: "bot", gateway: "http://127.0.0.1:4984/todo", stateOptions: nil,
                 rules: RuleSetDescription(hash: "", names: [], paths: [])),
-            source: .init(facts: facts, deadLetters: { nil }), registry: nil, pulse: pulse)
+            source: .init(facts: facts, deadLetters: { nil }), registry: nil, liveness: liveness)
     }
 
     /// What comes while a process with this bot is watched.
@@ -42,15 +42,15 @@ import Testing
     }
 
     @Test func liveBotFeedsTheWatchdog() async throws {
-        try await whileFeeding(Self.bot(Pulse(longestFeed: .seconds(60)))) { listener in
+        try await whileFeeding(Self.bot(Liveness(longestFeed: .seconds(60)))) { listener in
             for _ in 1...5 { #expect(await listener.next() == "WATCHDOG=1") }
         }
     }
 
     @Test func silentBotDoesNotFeedTheWatchdog() async throws {
-        let pulse = Pulse(longestFeed: .milliseconds(1), now: .now - .seconds(1))
+        let liveness = Liveness(longestFeed: .milliseconds(1), now: .now - .seconds(1))
         let looks = EventCounter()
-        let bot = Self.bot(pulse) {
+        let bot = Self.bot(liveness) {
             looks.increment()
             var facts = RunFacts()
             facts.phase = .following
@@ -60,14 +60,14 @@ import Testing
             // Before the fifth look, four have ended.
             await looks.wait(for: 5)
             #expect(listener.rest().isEmpty)
-            pulse.note(.retried(.unavailable, wait: .seconds(60)))
+            liveness.note(.retried(.unavailable, wait: .seconds(60)))
             #expect(await listener.next() == "WATCHDOG=1")
         }
     }
 
     @Test func blockedBotDoesNotFeedTheWatchdog() async throws {
         let (isReleased, looks) = (Signal(), EventCounter())
-        let bot = Self.bot(Pulse(longestFeed: .seconds(60))) {
+        let bot = Self.bot(Liveness(longestFeed: .seconds(60))) {
             looks.increment()
             try? await isReleased.wait()
             return RunFacts()

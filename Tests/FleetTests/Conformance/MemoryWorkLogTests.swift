@@ -20,7 +20,7 @@ final class ManualClock: FleetClock {
 @Suite struct MemoryWorkLogTests {
     private let clock = ManualClock()
 
-    @Test(arguments: WorkLogConformance.rules) func keeps(_ rule: WorkLogConformance) async throws {
+    @Test(arguments: WorkLogConformance.rules) func conformsToTheContract(_ rule: WorkLogConformance) async throws {
         let engine = MemoryEngine(partitions: 4, time: { [clock] in clock.now })
         let snapshot = Locked<MemoryEngine.Snapshot?>(nil)
         let bed = WorkLogTestBed(

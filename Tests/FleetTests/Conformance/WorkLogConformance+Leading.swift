@@ -56,7 +56,7 @@ extension WorkLogConformance {
             let claim = try await log.take(2)
             #expect(try await log.next(claim, after: 0, limit: 1).first?.entry == change)
             var outcome = PartitionOutcome(position: 1)
-            outcome.parked = [Parking(LoggedChange(n: 1, entry: change, parks: 1), delay: .zero, reason: "slow")]
+            outcome.parked = [ParkedChange(LoggedChange(n: 1, entry: change, parks: 1), delay: .zero, reason: "slow")]
             let parked = try await log.commit(claim, outcome)
             #expect(try await log.due(parked, limit: 1).first?.entry == change)
         },
@@ -77,9 +77,9 @@ extension WorkLogConformance {
             #expect(changes[0].entry == looks[0])
             _ = try await log.commit(zero, PartitionOutcome(position: 4))
             _ = try await log.commit(try await log.take(1), PartitionOutcome(position: 2))
-            #expect(try await log.answered() == Answered(n: 3, sequence: "7"))
+            #expect(try await log.answered() == AnsweredPosition(n: 3, sequence: "7"))
             _ = try await log.commit(try await log.refresh(try await log.take(1)), PartitionOutcome(position: 5))
-            #expect(try await log.answered() == Answered(n: 5, sequence: "7"))
+            #expect(try await log.answered() == AnsweredPosition(n: 5, sequence: "7"))
         },
         WorkLogConformance("a place is passed although changes are parked") { bed in
             let log = try await bed.member("a")
@@ -90,13 +90,17 @@ extension WorkLogConformance {
             #expect(try await log.hasPassed(1) == false)
             #expect(try await log.hasPassed(0))
             var outcome = PartitionOutcome(position: 1)
-            outcome.parked = [Parking(LoggedChange(n: 1, entry: entries[0], parks: 1), delay: .zero, reason: "slow")]
+            outcome.parked = [
+                ParkedChange(LoggedChange(n: 1, entry: entries[0], parks: 1), delay: .zero, reason: "slow")
+            ]
             let zero = try await log.commit(try await log.take(0), outcome)
             #expect(try await log.hasPassed(1))
             #expect(try await log.hasPassed(2) == false)
             // A change that only has to be counted must be finished first.
             outcome = PartitionOutcome(position: 2)
-            outcome.parked = [Parking(LoggedChange(n: 2, entry: entries[1], parks: 1), delay: .zero, reason: "slow")]
+            outcome.parked = [
+                ParkedChange(LoggedChange(n: 2, entry: entries[1], parks: 1), delay: .zero, reason: "slow")
+            ]
             let one = try await log.commit(try await log.take(1), outcome)
             #expect(try await log.hasPassed(2) == false)
             outcome = PartitionOutcome(position: 2)
@@ -120,7 +124,7 @@ extension WorkLogConformance {
             #expect(try await log.answered()?.sequence == "1")
             var outcome = PartitionOutcome(position: 2)
             outcome.parked = [
-                Parking(LoggedChange(n: 2, entry: entry(2, id(1)), parks: 1), delay: .seconds(60), reason: "slow")
+                ParkedChange(LoggedChange(n: 2, entry: entry(2, id(1)), parks: 1), delay: .seconds(60), reason: "slow")
             ]
             let one = try await log.commit(try await log.take(1), outcome)
             #expect(try await log.answered()?.sequence == "1")

@@ -7,7 +7,7 @@ extension WorkLogConformance {
         var outcome = PartitionOutcome(position: 1)
         let change = LoggedChange(
             n: 1, entry: entry(1, id(0)), isolatedAttempts: IsolatedAttempts(text: "x:1"), parks: 1)
-        outcome.parked = [Parking(change, delay: log.leaseTime / 3, reason: "slow")]
+        outcome.parked = [ParkedChange(change, delay: log.leaseTime / 3, reason: "slow")]
         return try await log.commit(claim, outcome)
     }
 
@@ -80,7 +80,7 @@ extension WorkLogConformance {
             #expect(try await log.due(claim, limit: 9).map(\.isolatedAttempts.total) == [4])
             outcome = PartitionOutcome(position: 1)
             let change = LoggedChange(n: 1, entry: entry(1, id(0)), parks: 2)
-            outcome.parked = [Parking(change, delay: .zero, reason: "slow")]
+            outcome.parked = [ParkedChange(change, delay: .zero, reason: "slow")]
             claim = try await log.commit(claim, outcome)
             #expect(try await log.due(claim, limit: 9) == [change])
             outcome = PartitionOutcome(position: 1)
@@ -94,7 +94,7 @@ extension WorkLogConformance {
             try await log.fill([id(0), id(0, 1)])
             var outcome = PartitionOutcome(position: 2)
             outcome.parked = [(1, id(0), 40), (2, id(0, 1), 20)].map { n, id, delay in
-                Parking(
+                ParkedChange(
                     LoggedChange(n: n, entry: entry(Int(n), id), parks: 1), delay: .milliseconds(delay),
                     reason: "slow")
             }

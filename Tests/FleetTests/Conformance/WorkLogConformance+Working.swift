@@ -101,7 +101,7 @@ extension WorkLogConformance {
             try await log.fill([id(0), id(0, 1)])
             var outcome = PartitionOutcome(position: 1)
             let change = LoggedChange(n: 1, entry: entry(1, id(0)), parks: 1)
-            outcome.parked = [Parking(change, delay: .zero, reason: "why")]
+            outcome.parked = [ParkedChange(change, delay: .zero, reason: "why")]
             outcome.attempted = [
                 Attempt(n: 2, id: id(0, 1), isParked: false, weight: 4),
                 Attempt(n: 1, id: id(0), isParked: true, weight: 4),

@@ -205,7 +205,7 @@ final class DifferentialWorld {
         outcome.parked = some().map { change in
             var change = change
             (change.isParked, change.parks, change.firstN) = (false, random.below(4) + 1, max(1, change.n - 1))
-            return Parking(change, delay: Self.unit * random.below(4), reason: "later")
+            return ParkedChange(change, delay: Self.unit * random.below(4), reason: "later")
         }
         outcome.joined = some()
         outcome.attempted = some().map {

@@ -95,7 +95,7 @@ final class BrokenWorkLog: WorkLog {
     func release(_ lease: Lease) async throws(WorkLogError) { try await log.release(lease) }
     func leave() async throws(WorkLogError) { try await log.leave() }
     func lead() async throws(WorkLogError) -> Term? { try await log.lead() }
-    func answered() async throws(WorkLogError) -> Answered? { try await log.answered() }
+    func answered() async throws(WorkLogError) -> AnsweredPosition? { try await log.answered() }
     func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool { try await log.hasPassed(n) }
     func backlog() async throws(WorkLogError) -> Backlog { try await log.backlog() }
     func due(_ claim: Claim, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
@@ -105,7 +105,7 @@ final class BrokenWorkLog: WorkLog {
         let changes = try await log.next(claim, after: n, limit: limit)
         guard mistake == .lookInsteadOfChange else { return changes }
         return changes.map { change in
-            guard let look = changes.last(where: { $0.id == change.id }), !look.entry.kind.isOfFeed else {
+            guard let look = changes.last(where: { $0.id == change.id }), !look.entry.kind.isFromFeed else {
                 return change
             }
             var change = change

@@ -60,7 +60,7 @@ final class Oracle: @unchecked Sendable {
         if !inWork.insert(Work(owner: owner, id: change.id)).inserted {
             violate("\(owner) works on \(change.id) twice at once")
         }
-        if change.entry.kind.isOfFeed, let last = answered[lease]?[change.id], change.n < last {
+        if change.entry.kind.isFromFeed, let last = answered[lease]?[change.id], change.n < last {
             violate("\(owner) gets \(change.id) at \(change.n) after \(last)")
         }
     }
@@ -69,9 +69,9 @@ final class Oracle: @unchecked Sendable {
         inWork.remove(Work(owner: owner, id: change.id))
         switch verdict {
         // A recheck may come while an older change is parked.
-        case .done where !change.entry.kind.isOfFeed && change.parks > 0:
+        case .done where !change.entry.kind.isFromFeed && change.parks > 0:
             looked[lease, default: [:]][change.id] = change.n
-        case .done, .parked, .dead: if change.entry.kind.isOfFeed { markAnswered(change.id, change.n, lease) }
+        case .done, .parked, .dead: if change.entry.kind.isFromFeed { markAnswered(change.id, change.n, lease) }
         case .failed, .postponed: break
         }
     }
@@ -140,7 +140,7 @@ final class Oracle: @unchecked Sendable {
             count(isBad && !hasNoBadDocuments ? "dead" : "dead, though good")
         }
         // A recheck may be answered by an earlier parked change, which is decided later.
-        let changes = deleted.lazy.filter(\.entry.kind.isOfFeed)
+        let changes = deleted.lazy.filter(\.entry.kind.isFromFeed)
         for change in changes
         where !change.isParked && (answered[claim.lease]?[change.id] ?? 0) < change.n
             && !isBeforeLook(change, claim.lease)

@@ -31,7 +31,7 @@ struct SimulatedProcessor: Processor {
         let number = SimulatedGateway.number(change.id)
         // Some documents always fail, and some usually crash the process, until the rules are corrected. It decides
         // nothing, so a change that it replaced by mistake would be missed.
-        guard change.entry.kind.isOfFeed else {
+        guard change.entry.kind.isFromFeed else {
             oracle.count("looked")
             return scheduler.chance(0.1) ? .parked(scheduler.time(0.1, 6), "slow") : .done
         }

@@ -4,7 +4,7 @@ import Testing
 /// Tests the simulation itself: with a defect in the log, it must report a violation.
 @Suite(.serialized) struct SimulationDetectionTests {
     @Test(arguments: BrokenWorkLog.Mistake.allCases)
-    fileprivate func simulationDetects(_ mistake: BrokenWorkLog.Mistake) {
+    fileprivate func brokenLogsAreDetected(_ mistake: BrokenWorkLog.Mistake) {
         let found = firstViolation { World(seed: $0) { BrokenWorkLog($0, $1, mistake) } }
         #expect(found != nil)
     }

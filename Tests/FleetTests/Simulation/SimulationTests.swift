@@ -10,7 +10,7 @@ import Testing
     private static let steps = environment["CHANGEBOT_SIMULATION_STEPS"].flatMap { Int($0) } ?? 500_000
     private static let stepsOfRun = 50_000
 
-    @Test func nothingIsLostOrDoneByTwo() {
+    @Test func noChangeIsLostOrProcessedByTwoMembers() {
         let begin = ContinuousClock.now
         var steps = 0
         var counts: [String: Int] = [:]

@@ -178,7 +178,7 @@ import Testing
                     try fleet.engine().release(member, drains: true)
                     try await fleet.wait(until: .drained, report)
                     try await fleet.wait(until: .following, other)
-                    #expect(try fleet.engine().snapshot().turns == 2)
+                    #expect(try fleet.engine().snapshot().takeovers == 2)
                     try await fleet.bed.load([task("a", "apple")])
                     try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
                 }
@@ -271,27 +271,27 @@ import Testing
     }
 
     @Test func lostLeaseIsCountedOnce() {
-        let tally = FleetTally()
-        tally.note(.gained(.feed, takeovers: 0))
-        tally.note(.gained(.partition(1), takeovers: 0))
-        tally.note(.gained(.partition(2), takeovers: 0))
-        #expect(tally.readsFeed)
+        let counters = FleetCounters()
+        counters.note(.gained(.feed, takeovers: 0))
+        counters.note(.gained(.partition(1), takeovers: 0))
+        counters.note(.gained(.partition(2), takeovers: 0))
+        #expect(counters.readsFeed)
         // A renewal tells of it, and then a refused call.
-        tally.note(.lost(.partition(1)))
-        tally.note(.fenced(.partition(1)))
-        tally.note(.released(.partition(2)))
-        tally.note(.lost(.partition(2)))
-        tally.note(.unknownCommit(.feed))
-        #expect(tally.counts == [.leaseLosses: 1, .fencedCommits: 1, .unknownCommits: 1])
-        tally.note(.gained(.partition(3), takeovers: 0))
+        counters.note(.lost(.partition(1)))
+        counters.note(.fenced(.partition(1)))
+        counters.note(.released(.partition(2)))
+        counters.note(.lost(.partition(2)))
+        counters.note(.unknownCommit(.feed))
+        #expect(counters.counts == [.leaseLosses: 1, .fencedCommits: 1, .unknownCommits: 1])
+        counters.note(.gained(.partition(3), takeovers: 0))
         // The member ends before a renewal could tell of it.
-        tally.loseAll()
-        tally.note(.lost(.partition(3)))
-        #expect(!tally.readsFeed && tally.counts[.leaseLosses] == 3)
-        tally.note(.gained(.feed, takeovers: 0))
-        tally.endSharing()
-        tally.note(.lost(.feed))
-        #expect(!tally.readsFeed && tally.counts[.leaseLosses] == 3)
+        counters.loseAll()
+        counters.note(.lost(.partition(3)))
+        #expect(!counters.readsFeed && counters.counts[.leaseLosses] == 3)
+        counters.note(.gained(.feed, takeovers: 0))
+        counters.endSharing()
+        counters.note(.lost(.feed))
+        #expect(!counters.readsFeed && counters.counts[.leaseLosses] == 3)
     }
 
     // MARK: - What the fleet gave up

@@ -104,16 +104,18 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheSource(keeps: Bool, policy: String) async throws
-    {
+    @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheSourceFollowsThePolicy(
+        keeps: Bool, policy: String
+    ) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","_deleted":true"#, #","a":0,"b":1"#)
             try await expectOneResult(source, target, policy, merged: #"{"_id":"x","a":0,"b":1}"#)
         }
     }
 
-    @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheTarget(keeps: Bool, policy: String) async throws
-    {
+    @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheTargetFollowsThePolicy(
+        keeps: Bool, policy: String
+    ) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","_deleted":true"#)
             try await expectOneResult(source, target, policy, merged: #"{"_id":"x","a":1,"b":0}"#)
@@ -228,7 +230,7 @@ import Transfer
     }
 
     /// The program would add up more and more if what it has decided were decided again.
-    @Test(arguments: ways, [2, 3]) func interruptedResolution(keeps: Bool, writes: Int) async throws {
+    @Test(arguments: ways, [2, 3]) func interruptedResolutionIsCompleted(keeps: Bool, writes: Int) async throws {
         let refusal = #"{"on":"_bulk_docs","refuse_documents":{"status":403},"after":\#(writes),"times":1}"#
         let configure = { (configuration: inout EmbeddedGateway.Configuration) in
             configuration.allowsConflicts = keeps
@@ -278,7 +280,7 @@ import Transfer
     }
 
     /// Both directions meet the same conflicts at the same time.
-    @Test(arguments: ways) func bothEndsChangeWhileItRuns(keeps: Bool) async throws {
+    @Test(arguments: ways) func changesDuringTheRunAreReplicated(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             var settings = ReplicationSettings()
             settings.policies = try ConflictPolicies(["merge"], dateMember: "updatedAt")

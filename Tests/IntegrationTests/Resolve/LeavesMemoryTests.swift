@@ -52,8 +52,8 @@ import Testing
             let counters = try await bed.runOnce(rules) { $0.delivery.capacity.memory = pool }
             #expect(counters.deadLetters == 0 && counters.deleted == 12)
             let largest = Content.copies * Self.size
-            #expect(pool.mostUsed >= largest)
-            #expect(pool.mostUsed <= budget + 2 * largest)
+            #expect(pool.peakUse >= largest)
+            #expect(pool.peakUse <= budget + 2 * largest)
             for number in 0..<12 { #expect(try await bed.live(DocumentID("t\(number)")).count == 1) }
         }
     }

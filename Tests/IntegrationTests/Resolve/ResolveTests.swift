@@ -92,7 +92,7 @@ import Transfer
         }
     }
 
-    @Test func missingAncestor() async throws {
+    @Test func missingAncestorIsNoObstacle() async throws {
         try await BotTestBed.keepingConflicts { bed in
             // The server knows its id only.
             try await bed.store("x", "b a", #","n":1,"b":true"#)

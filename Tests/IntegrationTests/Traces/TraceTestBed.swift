@@ -64,7 +64,7 @@ struct TraceTestBed {
         settings.delivery.intervals.followingCheckpoint = .seconds(3600)
         settings.delivery.intervals.catchUpTotals = .seconds(3600)
         settings.delivery.now = { SetClock().now }
-        settings.fleet.takesEngineTime = false
+        settings.fleet.usesEngineTime = false
     }
 
     /// Calls `body`; the transactions and lines of the bots that it makes are in the trace.

@@ -66,12 +66,12 @@ import Testing
         let output = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: false)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
-        let tally = ExportTally(ExportCounts(), report: ExportReport(), logger: logger)
-        let lines = DocumentLines(output, isArray: format.isArray, count: count, tally: tally)
+        let counter = ExportCounter(ExportCounts(), report: ExportReport(), logger: logger)
+        let lines = DocumentLines(output, isArray: format.isArray, count: count, counter: counter)
         try await write(lines)
         try lines.close()
         _ = try output.save()
         let bytes = FileManager.default.contents(atPath: path) ?? Data()
-        return (String(decoding: bytes, as: UTF8.self), tally.counts)
+        return (String(decoding: bytes, as: UTF8.self), counter.counts)
     }
 }

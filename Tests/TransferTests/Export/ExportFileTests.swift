@@ -191,7 +191,7 @@ import Testing
             let place = ExportPlace(folder + "/o")
             let files = try ExportFiles(place, isSpooled: true)
             try files.output.write(Array(repeating: 0x78, count: 600_000))
-            if isSaved { try WholeFile.write([0x7B], to: place.journal) }
+            if isSaved { try FileOperations.write([0x7B], to: place.journal) }
             ExportLeftovers(place).removeUnsaved()
             let left = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
             #expect(left == (isSaved ? ["o.part", "o.partial", "o.spool"] : []))
@@ -211,10 +211,10 @@ import Testing
         try withFolder { folder in
             let place = ExportPlace(folder + "/o")
             #expect(!ExportLeftovers(place).canBeResumed)
-            try WholeFile.write(journal.json, to: place.journal)
+            try FileOperations.write(journal.json, to: place.journal)
             #expect(!ExportLeftovers(place).canBeResumed)
             journal.position = .whole
-            try WholeFile.write(journal.json, to: place.journal)
+            try FileOperations.write(journal.json, to: place.journal)
             #expect(ExportLeftovers(place).canBeResumed)
         }
     }

@@ -41,7 +41,7 @@ import Testing
         case .ended(.inserted): found = .inserted
         case .ended(.alreadyExists): found = .conflict
         case .ended: found = .rejected
-        case .tryAgain(let next): found = .again(failures: next.failures)
+        case .retry(let next): found = .again(failures: next.failures)
         }
         #expect(found == end)
     }

@@ -40,7 +40,7 @@ package struct EmitRotation: Hashable, Sendable {
 
 extension EmitRotation {
     private static let keys = ["size", "every", "keep"]
-    private static let mostKept = 100_000
+    private static let maxKept = 100_000
 
     /// Nil, with errors, if a value is wrong.
     init?(_ node: SourceNode, _ errors: SourceErrors) {
@@ -54,7 +54,7 @@ extension EmitRotation {
         }
         if let node = object.node("keep") {
             if case .number(let text) = node.content {
-                keep = Int(text).flatMap { (1...Self.mostKept).contains($0) ? $0 : nil }
+                keep = Int(text).flatMap { (1...Self.maxKept).contains($0) ? $0 : nil }
             }
             if keep == nil {
                 errors.report(at: node.position, "'keep' must be the number of rotated files, at least 1; correct it")

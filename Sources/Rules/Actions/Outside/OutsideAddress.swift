@@ -6,35 +6,35 @@ struct OutsideAddress: Sendable, Equatable {
     let path: String
 
     /// The message says what is wrong with the URL, and what to do.
-    struct Invalid: Error {
+    struct InvalidURL: Error {
         let message: String
     }
 
-    /// - Throws: ``Invalid``.
-    init(_ text: String) throws(Invalid) {
+    /// - Throws: ``InvalidURL``.
+    init(_ text: String) throws(InvalidURL) {
         let schemes = ["https://", "http://"]
         guard let scheme = schemes.first(where: { text.lowercased().hasPrefix($0) }) else {
-            throw Invalid(message: "'url' must begin with https:// or http://; write https://HOST/PATH")
+            throw InvalidURL(message: "'url' must begin with https:// or http://; write https://HOST/PATH")
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { !"/?#".contains($0) }
         let path = rest.dropFirst(authority.count)
         if authority.contains("@") {
-            throw Invalid(
+            throw InvalidURL(
                 message: "'url' must not contain a user or password; write user and password_file, or token_file")
         }
         if path.contains("#") {
-            throw Invalid(message: "'url' has a fragment, which is never sent; remove '#' and what follows")
+            throw InvalidURL(message: "'url' has a fragment, which is never sent; remove '#' and what follows")
         }
         guard let place = Self.place(authority.lowercased()) else {
-            throw Invalid(
+            throw InvalidURL(
                 message: "'url' has no valid host and port ('\(DisplayText.plain(String(authority)))'); "
                     + "write https://HOST:PORT/PATH")
         }
         origin = scheme + place
         self.path = path.hasPrefix("/") ? String(path) : "/" + path
         if let character = URIText.firstInvalidInPath(self.path) {
-            throw Invalid(
+            throw InvalidURL(
                 message: "'url' can't contain the character '\(DisplayText.plain(character))'; percent-encode it")
         }
     }

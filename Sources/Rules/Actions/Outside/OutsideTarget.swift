@@ -31,7 +31,7 @@ struct OutsideTarget: Sendable {
             return nil
         }
         guard let text = object.optionalText("url") else { return nil }
-        do throws(OutsideAddress.Invalid) { return try OutsideAddress(text) } catch {
+        do throws(OutsideAddress.InvalidURL) { return try OutsideAddress(text) } catch {
             object.errors.report(at: node.position, error.message)
             return nil
         }

@@ -99,8 +99,8 @@ extension RuleLink {
     /// documents. A totals document gets the same members each time.
     func keeps(_ next: RuleLink, of rule: CheckedRule) -> Bool {
         next.equalities.allSatisfy { pair in
-            let isSetAnew = isTotalsDocument && equalities.contains { $0.target == pair.source }
-            return !rule.prediction.touches(pair.source) && (isSetAnew || !effects.touches(pair.source))
+            let isOverwritten = isTotalsDocument && equalities.contains { $0.target == pair.source }
+            return !rule.prediction.touches(pair.source) && (isOverwritten || !effects.touches(pair.source))
         }
     }
 }
@@ -113,7 +113,7 @@ extension RulePrediction {
 extension ComputedMember {
     /// How the member changes when the rule edits a related document.
     fileprivate var memberChange: RuleLink.MemberChange? {
-        if countsItself { return .counts }
+        if incrementsItself { return .counts }
         guard let source = sourceProgram else { return nil }
         if let path = CounterProgram.path(source.trimmed) { return .copies(path) }
         return CounterProgram(source).map { .derives($0.path) }

@@ -10,10 +10,10 @@ struct ComputedMember {
     }
 
     /// Whether the program certainly gives a new value each time: `.n + 1`.
-    var countsItself: Bool { CounterProgram(program)?.path == path }
+    var incrementsItself: Bool { CounterProgram(program)?.path == path }
 
     /// Whether the program returns the member's old value.
-    var copiesItself: Bool {
+    var returnsOldValue: Bool {
         CounterProgram.path(program.trimmed) == path
     }
 

@@ -46,7 +46,7 @@ extension Contradiction.Demand {
         self.clause = clause
         switch clause.selector {
         case .field(let path, let condition): (self.path, self.condition) = (path, condition)
-        case .value(let condition) where !isDocument: (path, self.condition) = (.itself, condition)
+        case .value(let condition) where !isDocument: (path, self.condition) = (.root, condition)
         default: return nil
         }
     }
@@ -150,7 +150,7 @@ extension Contradiction.Demand {
         let below = Array(other.path.steps[path.steps.count...])
         if case .compare(.equal, let literal) = condition, literal.value.kind == .object || literal.value.kind == .array
         {
-            switch FieldPath.look(along: below, in: literal.value) {
+            switch FieldPath.lookUp(along: below, in: literal.value) {
             case .bad: return "one condition requires a value that has no '\(other.path.spelling)'; \(Self.remedy)"
             case .missing where !other.condition.isAbsence:
                 return "one condition requires a value that has no '\(other.path.spelling)'; \(Self.remedy)"

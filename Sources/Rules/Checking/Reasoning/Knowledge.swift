@@ -79,7 +79,7 @@ struct Knowledge {
 
     private func holds(_ condition: Condition, at path: FieldPath) -> Certainty {
         switch effects.prediction(for: path) {
-        case .untouched, .beside: break
+        case .untouched, .keptIfParentWasObject: break
         case .value(let value): return Certainty(condition.answer(for: value, order: .collation))
         case .missing: return Certainty(condition.isAbsence)
         case .noSuchPlace: return .no

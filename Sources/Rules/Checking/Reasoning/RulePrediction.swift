@@ -35,7 +35,7 @@ enum FieldPrediction {
     /// It has its old value.
     case untouched
     /// It has its old value if its parent was an object. The parent is an object now, but may not have been one before.
-    case beside
+    case keptIfParentWasObject
     case value(JSONValue)
     case missing
     /// The path leads into a value without members.
@@ -48,15 +48,15 @@ enum FieldPrediction {
 extension RulePrediction {
     /// What is known about the field after the rule has acted.
     func prediction(for path: FieldPath) -> FieldPrediction {
-        var isBeside = false
+        var parentMayHaveChanged = false
         for (names, touch) in touched.reversed() {
             guard let prediction = Self.prediction(for: path.steps, names, touch) else { continue }
-            guard case .beside = prediction else { return isBeside ? .unknown : prediction }
-            isBeside = true
+            guard case .keptIfParentWasObject = prediction else { return parentMayHaveChanged ? .unknown : prediction }
+            parentMayHaveChanged = true
         }
         let member = String(decoding: path.steps[0].name, as: UTF8.self)
         if touchesEverything, kind.mayWrite(member) { return .unknown }
-        return isBeside ? .beside : .untouched
+        return parentMayHaveChanged ? .keptIfParentWasObject : .untouched
     }
 
     /// Nil if the paths don't overlap.
@@ -66,7 +66,7 @@ extension RulePrediction {
             // Other attachments stay: `_attachments` is always an object.
             if common == 0 || names[0] == "_attachments" { return nil }
             // A list that becomes an object loses its elements.
-            return steps[common].position == nil ? .beside : .unknown
+            return steps[common].position == nil ? .keptIfParentWasObject : .unknown
         }
         if names.count > steps.count {
             switch touch {
@@ -80,7 +80,7 @@ extension RulePrediction {
         case .unknown: return .unknown
         case .attached: return below.isEmpty ? .present : .unknown
         case .set(let text):
-            switch FieldPath.look(along: below, in: text.root) {
+            switch FieldPath.lookUp(along: below, in: text.root) {
             case .found(let value): return .value(value)
             case .missing: return .missing
             case .bad: return .noSuchPlace
@@ -98,7 +98,7 @@ extension RulePrediction {
             switch prediction(for: path) {
             case .untouched: false
             // A field with a condition that holds is in an object. Without a parent object, no condition holds.
-            case .beside: isRefuted
+            case .keptIfParentWasObject: isRefuted
             default: true
             }
         case .value: touchesDocument
@@ -116,10 +116,10 @@ extension FieldPath {
     init(names: [String]) { self.init(steps: names.map { Step(name: Array($0.utf8), position: Int($0)) }) }
 
     /// The path to the value itself.
-    static let itself = FieldPath(steps: [])
+    static let root = FieldPath(steps: [])
 
-    static func look(along steps: [Step], in value: JSONValue) -> Lookup {
-        FieldPath(steps: steps).look(in: value)
+    static func lookUp(along steps: [Step], in value: JSONValue) -> Lookup {
+        FieldPath(steps: steps).lookUp(in: value)
     }
 
     /// Whether this path leads into the value of `other`.

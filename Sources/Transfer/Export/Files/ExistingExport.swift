@@ -20,7 +20,7 @@ struct ExistingExport: Sendable {
     }
 
     private static func journal(_ place: ExportPlace, isResuming: Bool) throws(TransferError) -> ExportJournal? {
-        guard WholeFile.exists(place.journal) else {
+        guard FileOperations.exists(place.journal) else {
             for path in [place.part, place.spool] where (Version(path)?.byteCount ?? 0) > 0 {
                 throw refusal(path, "it was not written by an export: \(place.journal) is missing")
             }
@@ -37,7 +37,7 @@ struct ExistingExport: Sendable {
         _ place: ExportPlace, _ journal: ExportJournal?
     ) throws(TransferError) -> ExportManifest? {
         var manifests = journal?.position == .whole ? [journal?.manifest, journal?.replaced].compactMap { $0 } : []
-        let hasManifest = WholeFile.exists(place.manifest)
+        let hasManifest = FileOperations.exists(place.manifest)
         if hasManifest {
             do { manifests = [try ExportManifest.read(place.manifest)] } catch {
                 throw refusal(place.manifest, "it is not the manifest of an export")
@@ -58,8 +58,8 @@ struct ExistingExport: Sendable {
 
     /// Writes the missing manifest of the existing file, before the journal that contains it is removed.
     func restoreManifest() throws(TransferError) {
-        guard let manifest, !WholeFile.exists(place.manifest) else { return }
-        try WholeFile.write(manifest.json, to: place.manifest)
+        guard let manifest, !FileOperations.exists(place.manifest) else { return }
+        try FileOperations.write(manifest.json, to: place.manifest)
     }
 
     /// - Throws: ``TransferError``: `.occupied` if the existing or interrupted export is of another kind or another
@@ -86,7 +86,7 @@ struct ExistingExport: Sendable {
             return "it begins at another sequence, \(old.from?.description ?? "0")"
         }
         if old.options != new.options { return "it was exported with other options" }
-        if !old.facts.isOfSameServer(as: new.facts) {
+        if !old.facts.mayBeOnSameServer(as: new.facts) {
             return "it comes from \(old.facts.gateway), not from \(new.facts.gateway)"
         }
         return try await database.confirm(old.facts.mismatch(with: new.facts))

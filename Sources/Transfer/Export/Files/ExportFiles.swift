@@ -67,11 +67,11 @@ final class ExportFiles {
         if name != place.path {
             try existing?.checkUnchanged()
             // Between the two steps the export has no manifest, but never the manifest of another export.
-            WholeFile.remove(place.manifest)
-            try WholeFile.rename(name, to: place.path)
+            FileOperations.remove(place.manifest)
+            try FileOperations.rename(name, to: place.path)
         }
-        try WholeFile.write(journal.manifest.json, to: place.manifest)
-        for path in [place.journal, place.part, place.spool] { WholeFile.remove(path) }
+        try FileOperations.write(journal.manifest.json, to: place.manifest)
+        for path in [place.journal, place.part, place.spool] { FileOperations.remove(path) }
     }
 
     /// The file that the journal says is complete; nil if it is missing or has changed.
@@ -81,10 +81,10 @@ final class ExportFiles {
     }
 
     /// Removes the journal of an earlier run whose leftovers won't be resumed.
-    func removeJournal() { if canResume { WholeFile.remove(place.journal) } }
+    func removeJournal() { if canResume { FileOperations.remove(place.journal) } }
 
     private static func holds(_ path: String, _ point: ExportOutput.SavePoint) throws(TransferError) -> Bool {
-        guard WholeFile.exists(path) else { return false }
+        guard FileOperations.exists(path) else { return false }
         let file = try OpenFile(reading: path)
         guard try file.byteCount == point.byteCount else { return false }
         return try file.sha256() == point.sha256
@@ -106,10 +106,10 @@ struct ExportLeftovers: Sendable {
     /// Removes files that no run can resume, because no journal covers their content.
     func removeUnsaved() {
         guard place.canResume else { return }
-        if WholeFile.exists(place.journal) {
+        if FileOperations.exists(place.journal) {
             guard let journal = try? ExportJournal.read(place.journal), journal.position == .beginning else { return }
         }
-        for path in [place.journal, place.part, place.spool] { WholeFile.remove(path) }
+        for path in [place.journal, place.part, place.spool] { FileOperations.remove(path) }
     }
 }
 
@@ -142,7 +142,7 @@ struct ExportJournal: Sendable, Equatable {
     ///
     /// - Throws: ``TransferError``: `.foreign` if the file is not a journal of this program.
     static func read(_ path: String) throws(TransferError) -> ExportJournal? {
-        guard let bytes = try WholeFile.read(path) else { return nil }
+        guard let bytes = try FileOperations.read(path) else { return nil }
         guard let text = try? JSONText(bytes, limits: .files), let journal = ExportJournal(text.root) else {
             throw TransferError(
                 .foreign, "\(path) does not contain the progress of an export; remove it, or run without --resume")

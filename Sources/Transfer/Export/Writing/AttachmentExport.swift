@@ -68,7 +68,7 @@ struct AttachmentExport: Sendable {
     let unsynced = UnsyncedFolders()
 
     /// The result for one attachment.
-    enum Fetched: Sendable {
+    enum FetchResult: Sendable {
         case stored(AttachmentBody)
         case spooled(AttachmentSpool, AttachmentBody)
         /// Its document keeps the stub.
@@ -80,12 +80,12 @@ struct AttachmentExport: Sendable {
     /// The results for the stubs of each document, in order.
     ///
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
-    func fetch(_ documents: [UnfetchedAttachments]) async throws -> [[Fetched]] {
-        var all = documents.map { [Fetched](repeating: .missing(reason: ""), count: $0.stubs.count) }
+    func fetch(_ documents: [UnfetchedAttachments]) async throws -> [[FetchResult]] {
+        var all = documents.map { [FetchResult](repeating: .missing(reason: ""), count: $0.stubs.count) }
         var places = documents.indices.flatMap { document in
             documents[document].stubs.indices.map { (document: document, stub: $0) }
         }[...]
-        try await withThrowingTaskGroup(of: (slot: Int, document: Int, stub: Int, fetched: Fetched).self) { group in
+        try await withThrowingTaskGroup(of: (slot: Int, document: Int, stub: Int, fetched: FetchResult).self) { group in
             func begin(_ slot: Int) {
                 guard let (document, stub) = places.popFirst() else { return }
                 let unfetched = documents[document]
@@ -105,7 +105,7 @@ struct AttachmentExport: Sendable {
     /// - Parameter slot: A number for each concurrent fetch, because each writes to its own file.
     private func fetch(
         _ stub: AttachmentStub, of document: UnfetchedAttachments, slot: Int
-    ) async throws -> Fetched {
+    ) async throws -> FetchResult {
         if let store, let body = await known.body(of: stub), store.holds(body) { return .stored(body) }
         let spool =
             try store?.spool(for: output, slot: slot) ?? AttachmentSpool(directory: temporaryDirectory)

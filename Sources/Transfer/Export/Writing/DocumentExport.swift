@@ -11,14 +11,14 @@ internal import Rules
 /// too.
 final class DocumentExport {
     /// How often a document is read if its attachments keep changing.
-    private static let tries = 5
+    private static let maxAttempts = 5
 
     private let lines: DocumentLines
-    private let tally: ExportTally
+    private let counter: ExportCounter
     private let reader: DocumentReader
     /// Whether a document that has changed meanwhile is exported in its current state; false if only this revision is
     /// wanted.
-    private let takesCurrent: Bool
+    private let exportsCurrentState: Bool
     /// Nil if documents keep their stubs.
     private let attachments: AttachmentExport?
     private let expiryReader: ExpiryReader
@@ -29,15 +29,15 @@ final class DocumentExport {
     private(set) var sample: DatabaseSample
 
     init(
-        to lines: DocumentLines, _ selection: ExportSelection, tally: ExportTally, gateway: Gateway,
-        contact: GatewayContact, attachments: AttachmentExport?, takesCurrent: Bool, sample: DatabaseSample
+        to lines: DocumentLines, _ selection: ExportSelection, counter: ExportCounter, gateway: Gateway,
+        contact: GatewayContact, attachments: AttachmentExport?, exportsCurrentState: Bool, sample: DatabaseSample
     ) {
         self.lines = lines
         self.selection = selection
-        self.tally = tally
+        self.counter = counter
         expiryReader = ExpiryReader(gateway: gateway, contact: contact)
         reader = DocumentReader(gateway: gateway, contact: contact)
-        self.takesCurrent = takesCurrent
+        self.exportsCurrentState = exportsCurrentState
         self.attachments = attachments
         self.sample = sample
     }
@@ -86,7 +86,7 @@ final class DocumentExport {
     func export(_ answer: RevisionsReader.Answer) -> Bool {
         switch answer {
         case .unreadable(let key, let reason):
-            tally.noteUnreadable(key.id, key.revision, reason)
+            counter.noteUnreadable(key.id, key.revision, reason)
             return false
         case .revision(let text, let key):
             // A selector is not applied to tombstones.
@@ -109,14 +109,14 @@ final class DocumentExport {
             switch selection.membership(of: document) {
             case .belongs: return write(document, attempt: attempt, id: id, revision: revision)
             case .withdrawn: withdraw(id)
-            case .undecidable(let reason): tally.noteUnreadable(id(), revision(), reason)
+            case .undecidable(let reason): counter.noteUnreadable(id(), revision(), reason)
             }
         case .writeTombstone(let tombstone):
             guard selection.wantsTombstone(of: id()) else { break }
             let text = tombstone?.bytes ?? GeneratedLine.tombstone(of: id(), revision())[...]
             append(text, isTombstone: true)
         case .withdraw: withdraw(id)
-        case .report(let reason): tally.noteUnreadable(id(), revision(), reason)
+        case .report(let reason): counter.noteUnreadable(id(), revision(), reason)
         case .read, .nothing: break
         }
         return false
@@ -128,9 +128,9 @@ final class DocumentExport {
         revision: () -> RevisionID?
     ) -> Bool {
         let stubs = AttachmentStub.all(of: document)
-        if attachments != nil, !isTombstone, attempt == 1 { tally.noteBlobs(of: document, id) }
+        if attachments != nil, !isTombstone, attempt == 1 { counter.noteBlobs(of: document, id) }
         if stubs.isEmpty || attachments == nil {
-            tally.note(stubs)
+            counter.note(stubs)
             append(document.bytes, isTombstone: isTombstone)
         } else {
             waiting.append(
@@ -174,7 +174,7 @@ final class DocumentExport {
 
     /// Writes a document, or its current state if it has changed meanwhile.
     private nonisolated(nonsending) func writeNewest(
-        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.FetchResult]
     ) async throws {
         guard let newer = try await newer(than: unfetched, fetched) else {
             return try await lines.append(document, unfetched, fetched)
@@ -187,9 +187,11 @@ final class DocumentExport {
     /// Reads a document again if an attachment is missing. Nil means: write it as it is. It is then complete,
     /// unchanged, refused or unreadable, was read too often, or only this revision is wanted.
     private nonisolated(nonsending) func newer(
-        than document: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
+        than document: UnfetchedAttachments, _ fetched: [AttachmentExport.FetchResult]
     ) async throws -> DocumentLookup? {
-        guard takesCurrent, document.attempt < Self.tries, fetched.contains(where: \.isMissing) else { return nil }
+        guard exportsCurrentState, document.attempt < Self.maxAttempts, fetched.contains(where: \.isMissing) else {
+            return nil
+        }
         switch try await reader.read(document.id) {
         case .refused, .found(document.revision, _): return nil
         case let lookup: return lookup
@@ -317,7 +319,7 @@ private struct DocumentReader: Sendable {
 
     /// - Throws: `RunError`, `CancellationError`.
     func read(_ id: DocumentID) async throws -> DocumentLookup {
-        let answer = try await contact.askOrGiveUp(
+        let answer = try await contact.askWithLimit(
             gateway, history: history, "reading a document failed; retrying", [LogKey.id: "\(id)"]
         ) { () async throws(GatewayError) in try await gateway.currentDocument(id) }
         switch answer {

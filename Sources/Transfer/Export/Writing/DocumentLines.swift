@@ -14,27 +14,27 @@ final class DocumentLines {
     private static let base64PieceSize = 96 << 10
 
     private let output: ExportOutput
-    private let tally: ExportTally
+    private let counter: ExportCounter
     private var framing: DocumentFraming
     /// Lines that are not in the output yet.
     private var buffer: [UInt8] = []
 
     /// - Parameter count: How many lines the file has.
-    init(_ output: ExportOutput, isArray: Bool, count: Int, tally: ExportTally) {
+    init(_ output: ExportOutput, isArray: Bool, count: Int, counter: ExportCounter) {
         self.output = output
-        self.tally = tally
+        self.counter = counter
         framing = DocumentFraming(isArray: isArray, count: count)
     }
 
     func append(_ document: ArraySlice<UInt8>, isTombstone: Bool) {
         framing.write(document, to: &buffer)
-        tally.noteLine(isTombstone: isTombstone)
+        counter.noteLine(isTombstone: isTombstone)
     }
 
     func flush() throws {
         try output.write(buffer)
         buffer.removeAll(keepingCapacity: true)
-        tally.note(outputBytes: output.byteCount)
+        counter.note(outputBytes: output.byteCount)
     }
 
     func flushIfLarge() throws { if buffer.count >= ExportOutput.pieceSize { try flush() } }
@@ -51,25 +51,25 @@ final class DocumentLines {
     ///
     /// - Parameter fetched: The bytes for each stub. A stub without bytes stays as it is and is reported.
     nonisolated(nonsending) func append(
-        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
+        _ document: JSONValue, _ unfetched: UnfetchedAttachments, _ fetched: [AttachmentExport.FetchResult]
     ) async throws {
         let stubs = unfetched.stubs
-        tally.note(stubs)
+        counter.note(stubs)
         framing.begin(&buffer)
         let text = document.text.bytes
         var copied = document.range.lowerBound
         for (stub, fetched) in zip(stubs, fetched) {
             switch fetched {
-            case .missing(let reason): tally.noteMissing(stub, of: unfetched, reason)
+            case .missing(let reason): counter.noteMissing(stub, of: unfetched, reason)
             case .stored(let body):
-                tally.note(body)
+                counter.note(body)
                 stub.append(copied..<stub.range.upperBound - 1, of: text, with: body, to: &buffer)
                 copied = stub.range.upperBound - 1
                 buffer.append(contentsOf: #","file":""#.utf8)
                 buffer.append(contentsOf: body.file.utf8)
                 buffer.append(UInt8(ascii: "\""))
             case .spooled(let spool, let body):
-                tally.note(body)
+                counter.note(body)
                 stub.append(copied..<stub.markRange.lowerBound, of: text, with: body, to: &buffer)
                 buffer.append(contentsOf: #""data":""#.utf8)
                 try flush()
@@ -81,7 +81,7 @@ final class DocumentLines {
         }
         buffer.appendOnOneLine(text[copied..<document.range.upperBound])
         framing.end(&buffer)
-        tally.noteLine(isTombstone: unfetched.isTombstone)
+        counter.noteLine(isTombstone: unfetched.isTombstone)
     }
 
     private nonisolated(nonsending) func writeBase64(of spool: AttachmentSpool) async throws {
@@ -195,7 +195,7 @@ extension [UInt8] {
 }
 
 /// Counts what an export writes, for the manifest and the report, and logs what could not be exported.
-final class ExportTally {
+final class ExportCounter {
     private(set) var counts: ExportCounts
     private let report: ExportReport
     private let logger: Logger

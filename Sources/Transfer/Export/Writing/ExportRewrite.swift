@@ -75,17 +75,17 @@ struct ExportRewrite {
     /// Whether the first file can't become the export.
     func isNeeded(for documents: WrittenDocuments) -> Bool { files.isSpooled || documents.hasSuperseded }
 
-    /// - Parameter tally: Gets the counts of the lines that remain.
+    /// - Parameter counter: Gets the counts of the lines that remain.
     /// - Returns: The second file.
-    func write(_ documents: WrittenDocuments, correcting tally: ExportTally) throws -> ExportOutput {
+    func write(_ documents: WrittenDocuments, correcting counter: ExportCounter) throws -> ExportOutput {
         _ = try files.output.save()
         let second = try files.makeSecond()
         if files.isSpooled {
             let count = try ExportTable(settings.table, logger: logger).write(documents, to: second)
-            if documents.hasSuperseded { tally.correct(try recount(documents)) }
-            tally.setLines(count)
+            if documents.hasSuperseded { counter.correct(try recount(documents)) }
+            counter.setLines(count)
         } else {
-            tally.correct(try writeLines(documents, to: second))
+            counter.correct(try writeLines(documents, to: second))
         }
         return second
     }

@@ -18,7 +18,7 @@ actor ExportWriter {
     private let files: ExportFiles
     private let report: ExportReport
     private let attachments: AttachmentExport?
-    private let tally: ExportTally
+    private let counter: ExportCounter
     private let lines: DocumentLines
     private let documents: DocumentExport
     private let revisions: RevisionsReader
@@ -40,13 +40,13 @@ actor ExportWriter {
         self.attachments = attachments
         journal = beginning.journal
         let counts = journal.manifest.counts
-        tally = ExportTally(counts, report: report, logger: logger)
-        lines = DocumentLines(files.output, isArray: settings.format.isArray, count: counts.lines, tally: tally)
+        counter = ExportCounter(counts, report: report, logger: logger)
+        lines = DocumentLines(files.output, isArray: settings.format.isArray, count: counts.lines, counter: counter)
         documents = DocumentExport(
             to: lines,
             ExportSelection(settings, seen: beginning.seen, canWithdraw: files.canResume || files.isSpooled),
-            tally: tally, gateway: gateway, contact: contact, attachments: attachments,
-            takesCurrent: !settings.includesRevisions, sample: journal.manifest.facts.sample)
+            counter: counter, gateway: gateway, contact: contact, attachments: attachments,
+            exportsCurrentState: !settings.includesRevisions, sample: journal.manifest.facts.sample)
         revisions = RevisionsReader(gateway: gateway, contact: contact)
         rewrite = ExportRewrite(settings: settings, files: files, attachments: attachments, logger: logger)
     }
@@ -179,12 +179,12 @@ actor ExportWriter {
         attachments?.unsynced.sync()
         updateManifest()
         journal.saved = try files.output.save()
-        try WholeFile.write(journal.json, to: files.place.journal)
+        try FileOperations.write(journal.json, to: files.place.journal)
         savedAt = .now
     }
 
     private func updateManifest() {
-        journal.manifest.counts = tally.counts
+        journal.manifest.counts = counter.counts
         journal.manifest.facts.sample = documents.sample
     }
 
@@ -204,9 +204,9 @@ actor ExportWriter {
         journal.manifest.byteCount = point.byteCount
         journal.manifest.sha256 = point.sha256
         journal.manifest.ended = Timestamp.now
-        tally.note(outputBytes: point.byteCount)
+        counter.note(outputBytes: point.byteCount)
         guard files.canResume else { return journal.manifest }
-        try WholeFile.write(journal.json, to: files.place.journal)
+        try FileOperations.write(journal.json, to: files.place.journal)
         try files.complete(journal, from: output === files.output ? files.documentsPath : files.secondPath)
         return journal.manifest
     }
@@ -215,7 +215,7 @@ actor ExportWriter {
     private func makeFinalFile() throws -> ExportOutput {
         try lines.flush()
         let written = try WrittenDocuments(files, seen: documents.seen, reportsDeletions: settings.reportsDeletions)
-        if rewrite.isNeeded(for: written) { return try rewrite.write(written, correcting: tally) }
+        if rewrite.isNeeded(for: written) { return try rewrite.write(written, correcting: counter) }
         try lines.close()
         return files.output
     }

@@ -45,13 +45,13 @@ struct CSVDocuments {
             let before = document.count
             if !isEmpty { document.append(UInt8(ascii: ",")) }
             document += member.literal
-            let isThere =
+            let exists =
                 if let column = member.column {
                     try write(record.cells[column], header.columns[column], bytes, place, to: &document)
                 } else {
                     try write(child, record, bytes, place, to: &document)
                 }
-            if isThere { isEmpty = false } else { document.removeSubrange(before...) }
+            if exists { isEmpty = false } else { document.removeSubrange(before...) }
         }
         document.append(UInt8(ascii: "}"))
         return !isEmpty

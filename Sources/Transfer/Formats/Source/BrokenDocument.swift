@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// Finds where a broken document ends and the next may begin.
 protocol BrokenTextScanner {
-    /// Examines the next byte.
+    /// Inspects the next byte.
     ///
     /// - Returns: Nil if the broken text continues; otherwise how many of the last bytes no longer belong to it.
     mutating func scan(_ byte: UInt8) -> Int?

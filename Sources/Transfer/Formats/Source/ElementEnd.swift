@@ -22,9 +22,9 @@ struct ElementEnd: BrokenTextScanner {
 
     var undecidedCount: Int { max(sinceComma, indented.map { $0 + 1 } ?? 0) }
 
-    mutating func scan(_ byte: UInt8) -> Int? { lookAtLine(byte) ?? lookAtBrackets(byte) }
+    mutating func scan(_ byte: UInt8) -> Int? { scanLine(byte) ?? scanBrackets(byte) }
 
-    private mutating func lookAtLine(_ byte: UInt8) -> Int? {
+    private mutating func scanLine(_ byte: UInt8) -> Int? {
         if byte == UInt8(ascii: "{"), sinceComma > 0, indented == indentation.count { return sinceComma + 1 }
         if byte == UInt8(ascii: "]"), indented == 0 { return 2 }
         if byte == UInt8(ascii: ",") {
@@ -40,10 +40,10 @@ struct ElementEnd: BrokenTextScanner {
         return nil
     }
 
-    private mutating func lookAtBrackets(_ byte: UInt8) -> Int? {
+    private mutating func scanBrackets(_ byte: UInt8) -> Int? {
         guard let open = closers else { return nil }
         if isInString {
-            lookInString(byte)
+            scanString(byte)
             return nil
         }
         switch byte {
@@ -59,7 +59,7 @@ struct ElementEnd: BrokenTextScanner {
         return nil
     }
 
-    private mutating func lookInString(_ byte: UInt8) {
+    private mutating func scanString(_ byte: UInt8) {
         if byte == UInt8(ascii: "\n") {
             closers = nil
         } else if isEscaped {

@@ -20,7 +20,7 @@ struct AttachmentComparison: Sendable {
     let dialect: GatewayDialect
     /// Reads the gateway's attachment if its digest can't decide. Returns a digest of the same kind as `other`; nil if
     /// the attachment can't be read.
-    let digestOfCurrent: @Sendable (_ name: String, _ other: AttachmentDigest) async throws -> AttachmentDigest?
+    let currentDigest: @Sendable (_ name: String, _ other: AttachmentDigest) async throws -> AttachmentDigest?
 
     /// - Throws: ``AttachmentError`` if an attachment has no bytes and the gateway does not have it.
     func run() async throws -> Result {
@@ -66,7 +66,7 @@ struct AttachmentComparison: Sendable {
         if digest.description == old.digest { return true }
         // The digest may be that of bytes that CouchDB compressed, for types and at a level from its settings.
         guard dialect.compressesAttachments else { return false }
-        return try await digestOfCurrent(old.name, digest) == digest
+        return try await currentDigest(old.name, digest) == digest
     }
 
     /// Whether the gateway has the bytes of a stub. Only the stub's digest is known. It is compared with the gateway's
@@ -78,6 +78,6 @@ struct AttachmentComparison: Sendable {
             stub.encoding == nil, old.encoding == nil, stub.byteCount == old.byteCount,
             stub.contentType == nil || stub.contentType == old.contentType
         else { return false }
-        return try await digestOfCurrent(old.name, own) == own
+        return try await currentDigest(old.name, own) == own
     }
 }

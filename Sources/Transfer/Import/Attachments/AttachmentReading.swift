@@ -87,7 +87,7 @@ actor AttachmentReading {
     private func fileDigest(
         of body: AttachmentBody, _ name: String, for dialect: GatewayDialect
     ) throws(AttachmentError) -> AttachmentDigest {
-        if let digest = seen[body].digest, digest.isOfKind(of: dialect) { return digest }
+        if let digest = seen[body].digest, digest.isUsed(of: dialect) { return digest }
         var calculation = AttachmentDigest.Calculation(for: dialect)
         try read(body, name) { calculation.update($0) }
         let digest = calculation.digest()

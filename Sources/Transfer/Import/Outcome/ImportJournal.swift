@@ -42,7 +42,7 @@ actor ImportJournal {
         self.report = report
         self.logger = logger
         // Save before the first write, so that a resumed run knows that documents may have been written.
-        if let path { try WholeFile.write(progress.json, to: path) }
+        if let path { try FileOperations.write(progress.json, to: path) }
         report.show(progress)
     }
 
@@ -112,7 +112,7 @@ actor ImportJournal {
     func save() throws(TransferError) {
         savedAt = .now
         try rejects?.save()
-        if let path { try WholeFile.write(resumable.json, to: path) }
+        if let path { try FileOperations.write(resumable.json, to: path) }
     }
 
     /// Call when the input could not be read to its end and everything before the error is settled. Removes the
@@ -120,13 +120,13 @@ actor ImportJournal {
     func end() throws(TransferError) {
         guard progress.pass == 0, progress.items == 0 else { return }
         try rejects?.save()
-        if let path { WholeFile.remove(path) }
+        if let path { FileOperations.remove(path) }
     }
 
     /// Call at the end of a complete import: removes the progress file.
     func complete() throws(TransferError) {
         try rejects?.complete()
-        if let path { WholeFile.remove(path) }
+        if let path { FileOperations.remove(path) }
     }
 }
 
@@ -232,7 +232,7 @@ struct ImportProgress: Sendable, Equatable {
     /// - Throws: ``TransferError``: `.occupied` if there is a file that is not a progress file and would be
     ///   overwritten.
     static func check(_ path: String) throws(TransferError) {
-        guard let bytes = try WholeFile.read(path, limit: 1 << 20, whole: false), !bytes.isEmpty else { return }
+        guard let bytes = try FileOperations.read(path, limit: 1 << 20, whole: false), !bytes.isEmpty else { return }
         guard (try? JSONText(bytes).root)?["changebot"]?.string == "import-progress" else {
             throw TransferError(
                 .occupied,

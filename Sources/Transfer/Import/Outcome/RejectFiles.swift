@@ -32,10 +32,10 @@ final class RejectFiles {
     /// - Throws: ``TransferError``: `.cannotCreate`, also if the file contains anything but rejected documents;
     ///   `.locked`; `.foreign` if the files are shorter than `point`.
     init(_ path: String, input: String, from point: SavePoint) throws(TransferError) {
-        let isOwn = WholeFile.exists(path + Self.reasonsEnding)
+        let isOwn = FileOperations.exists(path + Self.reasonsEnding)
         if isOwn { try Self.check(reasons: path + Self.reasonsEnding) }
         self.path = path
-        isReplacing = WholeFile.areSame(path, input)
+        isReplacing = FileOperations.areSame(path, input)
         let ending = isReplacing ? Self.partEnding : ""
         if isReplacing, !isOwn { throw Self.notARejectFile(path) }
         documents = try OpenFile(creating: path + ending)
@@ -43,7 +43,7 @@ final class RejectFiles {
         let found = try documents.byteCount
         guard isOwn || found == 0 else { throw Self.notARejectFile(path) }
         reasons = try OpenFile(creating: path + Self.reasonsEnding + ending)
-        WholeFile.sync(folder: WholeFile.directory(of: path))
+        FileOperations.sync(folder: FileOperations.directory(of: path))
         guard try documents.byteCount >= point.documentBytes, try reasons.byteCount >= point.reasonBytes else {
             throw TransferError(
                 .foreign, "\(path) was changed since the import was interrupted; start again without --resume")
@@ -53,7 +53,7 @@ final class RejectFiles {
 
     /// - Throws: ``TransferError``: `.cannotCreate` if the file contains anything but reasons.
     private static func check(reasons path: String) throws(TransferError) {
-        let bytes = try WholeFile.read(path, limit: beginning.count, whole: false) ?? []
+        let bytes = try FileOperations.read(path, limit: beginning.count, whole: false) ?? []
         guard zip(bytes, beginning).allSatisfy({ $0 == $1 }) else {
             throw TransferError(
                 .cannotCreate, "\(path) exists and is not a file of reject reasons; choose another --reject")
@@ -109,7 +109,7 @@ final class RejectFiles {
     func complete() throws(TransferError) {
         try save()
         guard isReplacing else { return }
-        try WholeFile.rename(path + Self.reasonsEnding + Self.partEnding, to: path + Self.reasonsEnding)
-        try WholeFile.rename(path + Self.partEnding, to: path)
+        try FileOperations.rename(path + Self.reasonsEnding + Self.partEnding, to: path + Self.reasonsEnding)
+        try FileOperations.rename(path + Self.partEnding, to: path)
     }
 }

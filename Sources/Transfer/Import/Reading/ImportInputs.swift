@@ -89,7 +89,7 @@ private enum ManifestCheck {
     /// - Throws: ``TransferError``: `.invalid`, `.missing`.
     static func read(_ path: String, isStrict: Bool) throws(TransferError) -> Manifest? {
         let manifestPath = ExportPlace.findManifest(ExportPlace.manifest(of: path))
-        guard let bytes = try WholeFile.read(manifestPath) else { return nil }
+        guard let bytes = try FileOperations.read(manifestPath) else { return nil }
         guard let text = try? JSONText(bytes, limits: .files) else {
             if isStrict { throw mismatch(path, "\(manifestPath) is not a manifest") }
             return nil

@@ -108,7 +108,7 @@ actor ImportReader {
         guard !Self.isRegularFile(path), copy == nil else { return }
         let input = try self.input ?? PolledInput(path, isStopped: isStopped)
         self.input = nil
-        let file = try OpenFile(temporaryIn: WholeFile.temporaryDirectory)
+        let file = try OpenFile(temporaryIn: FileOperations.temporaryDirectory)
         while let piece = try input.read() { try file.write(piece) }
         copy = file
     }

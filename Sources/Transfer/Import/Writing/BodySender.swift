@@ -17,7 +17,7 @@ struct BodySender: Sendable {
 
     /// - Parameter lost: Receives the writes of requests that failed without an answer.
     func send(
-        _ planned: [Planned], _ lost: inout LostAnswers, _ sender: inout BulkSender
+        _ planned: [Planned], _ lost: inout UnansweredWrites, _ sender: inout BulkSender
     ) async throws -> [Answer] {
         var together: [Write] = []
         var alone: [Write] = []

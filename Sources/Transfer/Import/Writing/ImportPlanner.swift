@@ -168,7 +168,7 @@ struct ImportPlanner: Sendable {
     ) async throws -> AttachmentComparison.Result {
         try await AttachmentComparison(
             document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
-            digestOfCurrent: { [digests] name, other in
+            currentDigest: { [digests] name, other in
                 try await digests.digest(of: name, document.id, revision, like: other)
             }
         ).run()
@@ -299,7 +299,7 @@ struct ImportBody {
         let root = document.root
         var isWhole = true
         root.forEachMember { name, isEscaped, _ in
-            if isEscaped || Self.isOfGateway(name) { isWhole = false }
+            if isEscaped || Self.isReserved(name) { isWhole = false }
         }
         if isWhole, revision == nil, attachments.isEmpty, root.range == document.bytes.indices {
             segments = [document.bytes]
@@ -326,7 +326,7 @@ struct ImportBody {
     }
 
     /// Whether the name begins with `_` and is not `_id`.
-    private static func isOfGateway(_ name: Span<UInt8>) -> Bool {
+    private static func isReserved(_ name: Span<UInt8>) -> Bool {
         guard name.count > 0, name[0] == UInt8(ascii: "_") else { return false }
         return !(name.count == 3 && name[1] == UInt8(ascii: "i") && name[2] == UInt8(ascii: "d"))
     }

@@ -82,10 +82,10 @@ struct ImportWriter: Sendable {
     private func keepingExpiry(_ documents: [PendingDocument]) async throws -> [PendingDocument] {
         if documents.contains(where: { $0.document.text.root[DocumentExpiry.member] != nil }) { gateway.keepExpiry() }
         guard settings.mode == .restore, gateway.keepsExpiry else { return documents }
-        let lacking = documents.filter {
+        let missing = documents.filter {
             !$0.document.isDeletion && $0.document.text.root[DocumentExpiry.member] == nil
         }
-        let expiries = try await expiries.expiries(of: lacking.map { ($0.document.id, $0.document.text.bytes.count) })
+        let expiries = try await expiries.expiries(of: missing.map { ($0.document.id, $0.document.text.bytes.count) })
         return documents.map { open in
             guard let expiry = expiries[open.document.id], !open.document.isDeletion,
                 open.document.text.root[DocumentExpiry.member] == nil
@@ -99,7 +99,7 @@ struct ImportWriter: Sendable {
     private func write(
         _ documents: [PendingDocument], by sender: inout BulkSender, _ results: inout ImportResults
     ) async throws {
-        var lost = LostAnswers()
+        var lost = UnansweredWrites()
         var open = documents
         var isFirst = settings.mode != .restore
         while !open.isEmpty {
@@ -134,7 +134,7 @@ struct ImportWriter: Sendable {
     ///
     /// - Returns: The remaining documents, with the steps that they need.
     private func plan(
-        _ open: [PendingDocument], _ lost: LostAnswers, _ results: inout ImportResults
+        _ open: [PendingDocument], _ lost: UnansweredWrites, _ results: inout ImportResults
     ) async throws -> [BodySender.Planned] {
         var planned: [BodySender.Planned] = []
         var ambiguous: [PendingDocument] = []
@@ -157,7 +157,7 @@ struct ImportWriter: Sendable {
     /// Decides whether this import wrote documents that turned out to be equivalent. Their answers were lost, and they
     /// had not been read before.
     private func recordAmbiguous(
-        _ documents: [PendingDocument], _ lost: LostAnswers, _ results: inout ImportResults
+        _ documents: [PendingDocument], _ lost: UnansweredWrites, _ results: inout ImportResults
     ) async throws {
         guard !documents.isEmpty else { return }
         let written = try await self.written.documents(among: documents.map(\.document.id))
@@ -181,7 +181,7 @@ struct ImportWriter: Sendable {
     ///
     /// - Returns: The documents to retry.
     private func readAnswers(
-        _ answers: [BodySender.Answer], _ lost: inout LostAnswers, _ results: inout ImportResults
+        _ answers: [BodySender.Answer], _ lost: inout UnansweredWrites, _ results: inout ImportResults
     ) -> [PendingDocument] {
         var again: [PendingDocument] = []
         for (open, outcome, wanted) in answers {
@@ -189,7 +189,7 @@ struct ImportWriter: Sendable {
                 settings.mode == .insert && settings.policies == nil && !acceptsExisting(open.document, lost)
             switch open.nextStep(outcome, wanted: wanted, ifConflict: isFinal ? .alreadyExists : nil) {
             case .ended(let result): results.record(result, at: open.index)
-            case .tryAgain(let next):
+            case .retry(let next):
                 // The document may have been written anyway.
                 if outcome != .conflict { lost.note(next, wanted: wanted) }
                 again.append(next)
@@ -199,14 +199,14 @@ struct ImportWriter: Sendable {
     }
 
     /// Whether an existing equivalent document is not a conflict.
-    private func acceptsExisting(_ document: ImportDocument, _ lost: LostAnswers) -> Bool {
+    private func acceptsExisting(_ document: ImportDocument, _ lost: UnansweredWrites) -> Bool {
         isResumed || document.isShared || lost.contains(document.id)
     }
 
     private func makeSender() -> BulkSender {
         BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
-            policy: RetryPolicy.ofKnownGateway(settings.retries), logger: logger)
+            policy: RetryPolicy.forKnownGateway(settings.retries), logger: logger)
     }
 }
 
@@ -241,7 +241,7 @@ struct PendingDocument {
     /// What to do after the answer to a write.
     enum NextStep {
         case ended(ImportOutcome)
-        case tryAgain(PendingDocument)
+        case retry(PendingDocument)
     }
 
     /// - Parameters:
@@ -253,12 +253,12 @@ struct PendingDocument {
         switch outcome {
         case .written: return .ended(wanted)
         case .rejected: return .ended(.rejected(reason: outcome.explanation))
-        case .undecided: return .tryAgain(self)
+        case .undecided: return .retry(self)
         case .conflict, .unmentioned, .failed:
             if outcome == .conflict, let conflict { return .ended(conflict) }
             var open = self
             open.failures += 1
-            return open.failures < AttemptLimits.failures ? .tryAgain(open) : .ended(.notAccepted(outcome))
+            return open.failures < AttemptLimits.failures ? .retry(open) : .ended(.notAccepted(outcome))
         }
     }
 }
@@ -309,25 +309,25 @@ struct LookupPolicy: Sendable {
 }
 
 /// Writes without an answer: each may or may not have succeeded.
-struct LostAnswers {
+struct UnansweredWrites {
     private struct Write {
         /// The outcome if the write succeeded.
         let wanted: ImportOutcome
         /// Whether the gateway's document was read before the write.
-        let hasLooked: Bool
+        let hasReadBefore: Bool
     }
 
     private var writes: [DocumentID: Write] = [:]
 
     mutating func note(_ open: PendingDocument, wanted: ImportOutcome) {
-        writes[open.document.id] = Write(wanted: wanted, hasLooked: open.lookup != nil)
+        writes[open.document.id] = Write(wanted: wanted, hasReadBefore: open.lookup != nil)
     }
 
     func contains(_ id: DocumentID) -> Bool { writes[id] != nil }
 
     /// The outcome for a document that turns out to be equivalent; nil if another write may be the reason.
     func outcome(of id: DocumentID) -> ImportOutcome? {
-        guard let write = writes[id], write.hasLooked else { return nil }
+        guard let write = writes[id], write.hasReadBefore else { return nil }
         return write.wanted
     }
 

@@ -102,7 +102,7 @@ struct RevisionRestorer: Sendable {
             let wanted = Self.restored(differences[open.document.id])
             switch open.nextStep(outcome, wanted: wanted, ifConflict: .otherLeaf) {
             case .ended(let result): results.record(result, at: open.index)
-            case .tryAgain(let next): again.append(next)
+            case .retry(let next): again.append(next)
             }
         }
         return again

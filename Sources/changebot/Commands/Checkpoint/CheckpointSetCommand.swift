@@ -19,7 +19,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let state = try bot.existing()
-        guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
+        guard let sequence = SequenceID(self.sequence), sequence.hasKnownForm else {
             throw CommandError(
                 .usage,
                 "'\(self.sequence.visible)' is not a sequence; write \(SequenceArgument.expected). To skip all changes "

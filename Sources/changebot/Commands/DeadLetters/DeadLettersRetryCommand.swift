@@ -40,7 +40,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
         let ruleSet = try plan.rules.ruleSet(isForChanges: !plan.name.hasPrefix("fix-"))
         try plan.place.catalogue.requireState()
         var job = plan.job(ruleSet)
-        job.isBesideRun = true
+        job.allowsConcurrentRuns = true
         let outcome = RetryOutcome()
         do {
             try await job.run { [selection, name = plan.name, options = plan.place.options] parts in

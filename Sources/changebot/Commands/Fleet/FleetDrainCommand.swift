@@ -75,12 +75,12 @@ struct FleetDrainCommand: AsyncParsableCommand {
             if let snapshot = try snapshot(engine, isLast: isOver) {
                 guard let member = snapshot.now(asked) else { return try Console.write(["gone: \(name)"]) }
                 guard member.isDrained else {
-                    throw CommandError(.tryLater, "the drain was undone meanwhile: \(name)")
+                    throw CommandError(.temporaryFailure, "the drain was undone meanwhile: \(name)")
                 }
                 guard member.isAtWork else { return try Console.write(["drained: \(name)"]) }
                 guard !isOver else {
                     throw CommandError(
-                        .tryLater, "the member is not drained after \(time): it \(member.rest): \(name)")
+                        .temporaryFailure, "the member is not drained after \(time): it \(member.rest): \(name)")
                 }
             }
             try await Task.sleep(for: min(Self.interval, ContinuousClock.now.duration(to: end)))

@@ -24,7 +24,7 @@ struct FleetResetCommand: AsyncParsableCommand {
         }
         do throws(StateError) { try engine.reset() } catch {
             guard case .locked(let holder) = error else { throw CommandError(error) }
-            throw CommandError(.tryLater, "the fleet '\(engine.fleet)' has members; stop them first: \(holder)")
+            throw CommandError(.temporaryFailure, "the fleet '\(engine.fleet)' has members; stop them first: \(holder)")
         }
         try Console.write(["removed the fleet '\(engine.fleet)'"])
     }

@@ -27,7 +27,7 @@ extension FleetSnapshot {
         var lines = ["\(engine.fleet): \(state)", "  engine     \(engine.address), \(server)"]
         lines += risks.map { "  warning    \($0)" }
         if let warning = ruleWarning { lines.append("  warning    \(warning)") }
-        if turns > 0 { lines.append("  takeovers  \(Quantity.count(turns))") }
+        if takeovers > 0 { lines.append("  takeovers  \(Quantity.count(takeovers))") }
         if let shared, !sharing.isEmpty || shared.waiting > 0 {
             lines.append("  waiting    \(Quantity.waiting(shared.waiting, shared.oldest.map { Int($0) }))")
             if shared.parked > 0 { lines.append("  parked     \(Quantity.count(shared.parked, "change"))") }
@@ -77,7 +77,7 @@ extension FleetSnapshot {
             writer.member("fleet", string: engine.fleet)
             writer.member("engine", string: "\(engine.address)")
             writer.member("server", string: server)
-            writer.member("turns", integer: turns)
+            writer.member("turns", integer: takeovers)
             writer.member("lease_losses", integer: leaseLosses)
             writer.member("fenced_commits", integer: fencedCommits)
             writer.member("unknown_commits", integer: unknownCommits)

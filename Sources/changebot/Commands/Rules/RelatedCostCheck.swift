@@ -38,7 +38,7 @@ struct RelatedCostCheck {
         for selector in selectors {
             let index = try await contact.ask { try await RelatedIndex.find(selector, gateway) }
             let explanation = index.explanation(info, of: gateway)
-            switch index.standing {
+            switch index.availability {
             case .used: result.notes.append("\(selector.place): \(explanation)")
             case .missing where makesIndexes:
                 try await make(index, info)

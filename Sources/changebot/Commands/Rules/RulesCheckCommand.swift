@@ -79,7 +79,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
                 .check(set.relatedSelectors)
             guard !set.locatedWrites.isEmpty else { return }
             let info = try await contact.connect(to: gateway)
-            let fit = DatabaseFit(gateway: gateway, info: info, writes: set.locatedWrites)
+            let fit = DatabaseCompatibility(gateway: gateway, info: info, writes: set.locatedWrites)
             result.warnings += fit.expiryWarnings + fit.idWarnings
             result.warnings += try await contact.ask { try await fit.keyspaceWarnings() }
         }

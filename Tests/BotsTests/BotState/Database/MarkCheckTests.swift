@@ -4,8 +4,8 @@ import Testing
 
 /// The result of comparing the state with the mark in the database.
 @Suite struct MarkCheckTests {
-    private static func found(_ identity: String, _ generation: Int) -> FoundMark {
-        FoundMark(mark: DatabaseMark(identity: identity), generation: generation)
+    private static func found(_ identity: String, _ generation: Int) -> StoredMark {
+        StoredMark(mark: DatabaseMark(identity: identity), generation: generation)
     }
 
     private static let own = DatabaseMark(identity: "own")
@@ -24,13 +24,13 @@ import Testing
             // Another mark: its generation does not matter.
             ("own", 3, found("other", 2), .reset(DatabaseReset(mark: other))),
             ("own", 3, found("other", 9), .reset(DatabaseReset(mark: other))),
-        ] as [(String?, Int, FoundMark?, MarkCheck.Result)])
+        ] as [(String?, Int, StoredMark?, MarkCheck.Result)])
     private func foundMarkIsComparedWithTheState(
-        known: String?, generation: Int, found: FoundMark?, result: MarkCheck.Result
+        known: String?, generation: Int, found: StoredMark?, result: MarkCheck.Result
     ) {
         let check = MarkCheck(known: known, generation: generation)
         if case .reset = result {
-            #expect(check.result(found) == .lookAgain)
+            #expect(check.result(found) == .checkAgain)
         } else {
             #expect(check.result(found) == result)
         }
@@ -41,7 +41,7 @@ import Testing
     @Test func constantlyChangingMarksDoNotProveAReset() {
         let check = MarkCheck(known: "own", generation: 3)
         let marks = (0..<3).map { DatabaseMark(identity: "\($0)") }
-        #expect(check.result(Self.found("1", 1), after: [marks[0]]) == .lookAgain)
+        #expect(check.result(Self.found("1", 1), after: [marks[0]]) == .checkAgain)
         #expect(check.result(Self.found("2", 1), after: [marks[0], marks[1]]) == .unstable)
         #expect(check.result(nil, after: [marks[0], marks[1]]) == .unstable)
         #expect(check.result(Self.found("1", 1), after: [nil, marks[1]]) == .reset(DatabaseReset(mark: marks[1])))
@@ -51,7 +51,7 @@ import Testing
     /// A gateway that is just starting may not find the mark.
     @Test func missingMarkIsCheckedTwice() {
         let check = MarkCheck(known: "own", generation: 3)
-        #expect(check.result(nil) == .lookAgain)
+        #expect(check.result(nil) == .checkAgain)
         #expect(check.result(nil, after: [nil]) == .reset(DatabaseReset(mark: nil)))
     }
 

@@ -15,7 +15,7 @@ import Testing
 
     private func evidence(
         _ record: ResetRecord, _ info: DatabaseInfo, at checkpoint: String?, _ reset: DatabaseReset = lost
-    ) -> MarkTrust.Evidence {
+    ) -> MarkReliability.Evidence {
         record.evidence(of: reset, info, checkpoint: checkpoint.flatMap { SequenceID($0) })
     }
 
