@@ -233,7 +233,7 @@ import Testing
         finding.noteFound(3)
         let other = try JSONText(#"{"_id":"t1"}"#)
         var deletion = Decision(other)
-        deletion.result = .deleted
+        deletion.result = .deleted(last: 0)
         finding.noteChange(DecisionReport(other, deletion, names: rules.names))
         let found = #","found":3,"changed":1,"documents":[{"id":"t1","deleted":true}]}]"#
         #expect(String(decoding: report.with([finding]).line(), as: UTF8.self).contains(effect + found))
