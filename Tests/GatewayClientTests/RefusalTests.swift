@@ -103,11 +103,11 @@ import Testing
             ),
             (
                 #"{"error":"413","reason":"Attachment too large","status":413}"#,
-                .rejected(status: 413, reason: "413: Attachment too large")
+                .rejected(status: 413, reason: "Attachment too large")
             ),
             (
                 #"{"error":"500","reason":"Internal error: illegal base64 data at input byte 0","status":500}"#,
-                .failed(reason: "500: Internal error: illegal base64 data at input byte 0")
+                .failed(reason: "Internal error: illegal base64 data at input byte 0")
             ),
             (#"{"error":"conflict","reason":"Document update conflict."}"#, .conflict),
         ]

@@ -53,8 +53,8 @@ import Testing
         (#""tomorrow""#, #"at: the program gives "tomorrow", which is not a time; write a date such as"#),
         (#""202611""#, "which is not a time"), (#""2026-11-20T10:00""#, "append Z if it is UTC"),
         (#""2026-02-30""#, "a day that does not exist"),
-        (#""1969-12-31""#, "which is not between 1970 and the year 9999"),
-        (#""9999-12-31T23:59:59.5Z""#, "which is not between 1970 and the year 9999"),
+        (#""1969-12-31""#, "which is before 1970; a time can't be negative"),
+        (#""9999-12-31T23:59:59.5Z""#, "which is after the year 9999"),
     ])
     func invalidTimeIsAnError(value: String, message: String) async throws {
         let decision = try await decided(reminders(), #"{"type":"task","dueAt":\#(value)}"#)

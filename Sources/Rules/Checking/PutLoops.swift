@@ -27,12 +27,16 @@ struct PutLoops {
             }
             return nil
         }
-        return pairs + creations
+        return pairs + creations(besides: found)
     }
 
     /// One warning for each rule that begins a chain of `put`s which create documents and lead back to it.
-    private var creations: [RuleWarning] {
-        let puts = rules.flatMap { rule in LocatedPut.creating(of: rule.rule).map { (rule, put: $0) } }
+    ///
+    /// - Parameter reported: The names of rules whose loops are known.
+    private func creations(besides reported: Set<String>) -> [RuleWarning] {
+        let puts = rules.filter { !reported.contains($0.rule.name) }.flatMap { rule in
+            LocatedPut.creating(of: rule.rule).map { (rule, put: $0) }
+        }
         guard !puts.isEmpty else { return [] }
         let followers = puts.map { from in puts.indices.filter { from.put.certainlyFires(puts[$0].0) } }
         var found: Set<Int> = []

@@ -306,7 +306,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("jq:.[0", "'.[0' is not a jq program: the program ends too early; write the missing ']'"),
+        ("jq:.[0", "'.[0' is not a jq program: column 4: the program ends too early; write the missing ']'"),
         ("t=jq:.[0] | frist", "'.[0] | frist' is not a jq program: column 8: frist/0 is not defined; correct the name"),
         ("jq:.[0] && .[1]", "'.[0] && .[1]' is not a jq program: column 6: '&&' is not allowed here; write 'and'"),
     ])
