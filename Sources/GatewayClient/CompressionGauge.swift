@@ -39,7 +39,7 @@ struct CompressionGauge: Sendable {
 
     /// Bytes per second of the last requests.
     private var rates: [Double] = []
-    private var ratesNotedAt: ContinuousClock.Instant?
+    private var ratesRecordedAt: ContinuousClock.Instant?
     private var compression: Compression?
 
     /// Records how fast the body of a request was sent, compressed or not.
@@ -51,7 +51,7 @@ struct CompressionGauge: Sendable {
             guard let fastest = rates.max(), rate > fastest else { return }
         }
         rates = rates.suffix(Self.rateCount - 1) + [rate]
-        ratesNotedAt = now
+        ratesRecordedAt = now
     }
 
     /// Records how long it took to compress `byteCount` bytes to `compressedCount`.
@@ -66,15 +66,15 @@ struct CompressionGauge: Sendable {
     ///
     /// Occasionally a body that should be compressed is sent uncompressed, to find out whether the link is still slow.
     mutating func choice(for byteCount: Int, at now: ContinuousClock.Instant) -> Choice {
-        guard rates.count == Self.rateCount, let rate = rates.max(), rate < Self.fastLink, let ratesNotedAt else {
+        guard rates.count == Self.rateCount, let rate = rates.max(), rate < Self.fastLink, let ratesRecordedAt else {
             return .plain
         }
         guard let compression, compression.at.duration(to: now) < Self.validity else { return .sample }
         let plainTime = Double(byteCount) / rate
         let saved = plainTime - Double(byteCount) * (compression.time + compression.ratio / rate)
         guard saved >= plainTime * Self.minSaving else { return .plain }
-        guard ratesNotedAt.duration(to: now) < max(Self.validity, .seconds(saved * Self.measuringCostFactor)) else {
-            self.ratesNotedAt = now
+        guard ratesRecordedAt.duration(to: now) < max(Self.validity, .seconds(saved * Self.measuringCostFactor)) else {
+            self.ratesRecordedAt = now
             return .plain
         }
         return .compressed

@@ -53,7 +53,7 @@ extension Gateway {
     /// Describes an answer whose status is not 2xx, and records whether it refuses the credentials.
     private func judge(_ exchange: LoginExchange, sentWith authorization: Authorization) async -> GatewayError {
         let error = await refusal(exchange.response, to: exchange.request, sentWith: authorization)
-        noteVerdict(error, of: exchange)
+        noteRefusedLogin(error, of: exchange)
         return error
     }
 

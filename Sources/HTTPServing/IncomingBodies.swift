@@ -14,7 +14,7 @@ package final class IncomingBodies: Sendable {
 
     private struct State {
         var ledger: IncomingBodyLedger
-        var closings: [Int: @Sendable () -> Void] = [:]
+        var closeHandlers: [Int: @Sendable () -> Void] = [:]
     }
 
     private let state: NIOLockedValueBox<State>
@@ -31,7 +31,7 @@ package final class IncomingBodies: Sendable {
     func add(_ bytes: Int, close: @escaping @Sendable () -> Void) throws(BodyMemoryExhausted) -> Int {
         let key = state.withLockedValue { state in
             let key = state.ledger.begin()
-            state.closings[key] = close
+            state.closeHandlers[key] = close
             return key
         }
         try grow(key, by: bytes)
@@ -42,22 +42,22 @@ package final class IncomingBodies: Sendable {
     ///
     /// - Throws: ``BodyMemoryExhausted``; then the body no longer counts.
     func grow(_ key: Int, by bytes: Int) throws(BodyMemoryExhausted) {
-        let closings = state.withLockedValue { state -> [@Sendable () -> Void]? in
+        let closeHandlers = state.withLockedValue { state -> [@Sendable () -> Void]? in
             guard let dropped = state.ledger.grow(key, by: bytes) else {
-                state.closings[key] = nil
+                state.closeHandlers[key] = nil
                 return nil
             }
-            return dropped.compactMap { state.closings.removeValue(forKey: $0) }
+            return dropped.compactMap { state.closeHandlers.removeValue(forKey: $0) }
         }
-        guard let closings else { throw BodyMemoryExhausted() }
-        for close in closings { close() }
+        guard let closeHandlers else { throw BodyMemoryExhausted() }
+        for close in closeHandlers { close() }
     }
 
     /// Marks the body as complete: its connection is no longer closed in favour of others.
     func complete(_ key: Int) {
         state.withLockedValue { state in
             state.ledger.complete(key)
-            state.closings[key] = nil
+            state.closeHandlers[key] = nil
         }
     }
 
@@ -65,7 +65,7 @@ package final class IncomingBodies: Sendable {
     func remove(_ key: Int) {
         state.withLockedValue { state in
             state.ledger.remove(key)
-            state.closings[key] = nil
+            state.closeHandlers[key] = nil
         }
     }
 }

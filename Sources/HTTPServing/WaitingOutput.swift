@@ -11,7 +11,7 @@ package final class WaitingOutput: Sendable {
 
     private struct State {
         var ledger: WaitingOutputLedger
-        var closings: [Int: @Sendable () -> Void] = [:]
+        var closeHandlers: [Int: @Sendable () -> Void] = [:]
         /// Answers that wait for room, in order of arrival.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -28,12 +28,12 @@ package final class WaitingOutput: Sendable {
 
     /// Counts bytes that are about to be sent and closes other connections if there are too many. Returns a key.
     func add(_ bytes: Int, close: @escaping @Sendable () -> Void) -> Int {
-        let (key, closings) = state.withLockedValue { state in
+        let (key, closeHandlers) = state.withLockedValue { state in
             let (key, closed) = state.ledger.add(bytes)
-            state.closings[key] = close
-            return (key, closed.compactMap { state.closings.removeValue(forKey: $0) })
+            state.closeHandlers[key] = close
+            return (key, closed.compactMap { state.closeHandlers.removeValue(forKey: $0) })
         }
-        for close in closings { close() }
+        for close in closeHandlers { close() }
         return key
     }
 
@@ -46,7 +46,7 @@ package final class WaitingOutput: Sendable {
     func remove(_ key: Int) {
         state.withLockedValue { state in
             state.ledger.remove(key)
-            _ = state.closings.removeValue(forKey: key)
+            _ = state.closeHandlers.removeValue(forKey: key)
         }
         resumeNext()
     }

@@ -34,8 +34,8 @@ struct FixedFeed: LeaderFeed {
         return FeedPart(entries: part, sequence: "\(from + part.count)")
     }
 
-    func recordedAnswered() async throws -> String? { nil }
-    func recordAnswered(_ sequence: String) async throws {}
+    func savedAnsweredSequence() async throws -> String? { nil }
+    func saveAnsweredSequence(_ sequence: String) async throws {}
 }
 
 /// Remembers every effect in the order in which they happen.

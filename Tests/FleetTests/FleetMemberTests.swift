@@ -19,8 +19,8 @@ import Testing
             return FeedPart(entries: part, sequence: "\(from + part.count)")
         }
 
-        func recordedAnswered() async throws -> String? { nil }
-        func recordAnswered(_ sequence: String) async throws {}
+        func savedAnsweredSequence() async throws -> String? { nil }
+        func saveAnsweredSequence(_ sequence: String) async throws {}
     }
 
     private struct Counter: Processor {

@@ -107,9 +107,9 @@ struct GatewayFeed: LeaderFeed {
         }
     }
 
-    func recordedAnswered() async throws -> String? { start == .start ? nil : start.description }
+    func savedAnsweredSequence() async throws -> String? { start == .start ? nil : start.description }
 
-    func recordAnswered(_ sequence: String) async throws {
+    func saveAnsweredSequence(_ sequence: String) async throws {
         if let sequence = SequenceID(sequence) { try await save(sequence) }
     }
 }

@@ -73,11 +73,11 @@ extension Round {
         left = unread + left.dropFirst(lookups.count)
     }
 
-    private mutating func add(_ course: CandidateProgress, _ found: CandidateProgress.Found) {
-        var course = course
-        let command = course.take(found)
-        follow(command, of: course)
-        if !course.isOver { active.append(course) }
+    private mutating func add(_ progress: CandidateProgress, _ found: CandidateProgress.Found) {
+        var progress = progress
+        let command = progress.take(found)
+        follow(command, of: progress)
+        if !progress.isOver { active.append(progress) }
     }
 
     /// The read result for a candidate's document.

@@ -210,7 +210,7 @@ package actor RunProgress {
         observer?.note(.progressed)
     }
 
-    /// Makes ``untilCheckpointIsDue()`` return false from now on.
+    /// Makes ``waitUntilCheckpointIsDue()`` return false from now on.
     package func end() {
         isEnded = true
         wake()

@@ -111,11 +111,11 @@ private struct FeedReading {
     }
 
     mutating func step(_ log: any WorkLog, _ feed: any LeaderFeed) async throws {
-        try await recordAnswered(log, feed)
+        try await saveAnsweredSequence(log, feed)
         guard try await term.hasRoom() else { return }
         if unstored == nil {
             // From then on, the log has the answered sequence.
-            if term.sequence == nil, let start = try await feed.recordedAnswered() {
+            if term.sequence == nil, let start = try await feed.savedAnsweredSequence() {
                 try await term.append([], upTo: start)
             }
             unstored = try await feed.changes(after: term.sequence, limit: settings.leader.appendLimit)
@@ -125,13 +125,13 @@ private struct FeedReading {
         backoff.reset()
     }
 
-    private mutating func recordAnswered(_ log: any WorkLog, _ feed: any LeaderFeed) async throws {
+    private mutating func saveAnsweredSequence(_ log: any WorkLog, _ feed: any LeaderFeed) async throws {
         guard environment.clock.now >= answeredAt + settings.leader.answeredInterval else { return }
         answeredAt = environment.clock.now
         guard let sequence = try await log.answered()?.sequence, sequence != answered, term.tenure.isValid else {
             return
         }
-        try await feed.recordAnswered(sequence)
+        try await feed.saveAnsweredSequence(sequence)
         answered = sequence
     }
 }

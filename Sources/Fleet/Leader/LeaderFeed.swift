@@ -6,9 +6,9 @@ package protocol LeaderFeed: Sendable {
     /// - Throws: Any error but `CancellationError` is followed by another attempt.
     func changes(after sequence: String?, limit: Int) async throws -> FeedPart
     /// The last recorded sequence, from which a new log starts. Nil: none.
-    func recordedAnswered() async throws -> String?
+    func savedAnsweredSequence() async throws -> String?
     /// Records a sequence up to which every change is answered.
-    func recordAnswered(_ sequence: String) async throws
+    func saveAnsweredSequence(_ sequence: String) async throws
 }
 
 /// A part of the feed.

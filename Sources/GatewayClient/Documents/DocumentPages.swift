@@ -14,7 +14,7 @@ public struct DocumentPages {
     /// When the page was requested, and how long its first row took.
     private var requestedAt = ContinuousClock.now
     private var beginning: Duration?
-    private var pageIsNew = true
+    private var isNewPage = true
     /// The limit of the page's rows, and the rows so far.
     private var (limit, rows) = (0, 0)
     private var hasEnded = false
@@ -54,7 +54,7 @@ public struct DocumentPages {
             } else {
                 if let beginning { size.notePage(beginning: beginning, whole: requestedAt.duration(to: .now)) }
                 answer = nil
-                hasEnded = pageIsNew || rows < limit && gateway.knowsDialect && gateway.dialect.endsListsOnlyAtTheirEnd
+                hasEnded = isNewPage || rows < limit && gateway.knowsDialect && gateway.dialect.endsListsOnlyAtTheirEnd
             }
         }
         return nil
@@ -64,7 +64,7 @@ public struct DocumentPages {
         if answer == nil {
             // One more, for the last document of the previous page.
             let repeated = lastID == nil || size.documents == .max ? 0 : 1
-            pageIsNew = true
+            isNewPage = true
             (limit, rows) = (size.documents + repeated, 0)
             (requestedAt, beginning) = (.now, nil)
             answer = try await gateway.documents(from: lastID, limit: limit, includesDocuments: includesDocuments)
@@ -76,14 +76,14 @@ public struct DocumentPages {
 
     /// The batch without the last document of the previous page; nil if nothing else is in it.
     private mutating func take(_ batch: DocumentBatch) throws(GatewayError) -> DocumentBatch? {
-        let fresh = pageIsNew && batch.first?.id == lastID ? batch.withoutFirst() : batch
+        let fresh = isNewPage && batch.first?.id == lastID ? batch.withoutFirst() : batch
         guard let first = fresh.first, let last = fresh.last else { return nil }
-        if pageIsNew {
+        if isNewPage {
             guard firstIDs.insert(first.id).inserted else {
                 answer = nil
                 throw GatewayError(.notOffered, "\(gateway.url): _all_docs keeps returning the same page")
             }
-            pageIsNew = false
+            isNewPage = false
         }
         lastID = last.id
         return fresh

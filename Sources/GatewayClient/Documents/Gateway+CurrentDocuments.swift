@@ -26,7 +26,7 @@ extension Gateway {
         do throws(GatewayError) {
             return try await allDocs(keys: ids, includesBodies: includesBodies, limit: limit)
         } catch {
-            guard error.isAboutThisList else { throw error }
+            guard error.refusesList else { throw error }
         }
         var lookups: [DocumentLookup] = []
         var bytes = 0
@@ -75,5 +75,5 @@ extension DocumentLookup {
 
 extension GatewayError {
     /// Whether the list of documents is refused, and not the keyspace.
-    fileprivate var isAboutThisList: Bool { [403, 404, 405].contains(status) && !concernsAllDocuments }
+    fileprivate var refusesList: Bool { [403, 404, 405].contains(status) && !concernsAllDocuments }
 }

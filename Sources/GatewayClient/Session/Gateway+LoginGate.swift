@@ -18,7 +18,7 @@ extension Gateway {
     /// If the request may be answered late, a small one tests the credentials first, because others wait for the answer.
     ///
     /// - Returns: The answer to that small request if it is 401. A 401 must be reported by
-    ///   ``noteVerdict(_:of:)``.
+    ///   ``noteRefusedLogin(_:of:)``.
     /// - Throws: `.unauthorized` with ``GatewayError/isHeldBack`` without sending anything.
     func sendWhileLoginsPass(
         _ request: GatewayRequest, as authorization: Authorization, testing credentials: GatewayCredentials
@@ -69,7 +69,7 @@ extension Gateway {
     }
 
     /// Records a refused login. Refusals that concern a database, a permission or a proxy do not count.
-    func noteVerdict(_ error: GatewayError, of exchange: LoginExchange) {
+    func noteRefusedLogin(_ error: GatewayError, of exchange: LoginExchange) {
         guard let attempt = exchange.attempt else { return }
         if error.cause == .wrongCredentials {
             settings.loginGate.noteRefused(attempt, at: settings.now())

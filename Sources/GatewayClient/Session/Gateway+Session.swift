@@ -90,7 +90,7 @@ extension Gateway {
             if refusal.cause == .unknownDatabaseOrLogin, await isDatabaseKnown() {
                 refusal = .wrongCredentials(refusedBy: url)
             }
-            noteVerdict(refusal, of: exchange)
+            noteRefusedLogin(refusal, of: exchange)
             throw refusal
         }
         let answer: [UInt8]

@@ -20,7 +20,7 @@ struct ReceiverHealth: Sendable {
         /// When the outage began, or its last failed attempt ended. Requests sent before that prove nothing.
         var since: Instant
         /// Whether the next attempt is for an event that failed before.
-        var retriesFailedNext = true
+        var failedEventIsNext = true
     }
 
     /// What happens to an event after a failed attempt.
@@ -78,7 +78,7 @@ struct ReceiverHealth: Sendable {
     /// When the request for an event may be sent; nil: now.
     func due(_ key: String, now: Instant) -> Instant? {
         guard let outage else { return nil }
-        let isNext = attempts.isEmpty || attempts.contains(key) == outage.retriesFailedNext
+        let isNext = attempts.isEmpty || attempts.contains(key) == outage.failedEventIsNext
         let due = isNext ? outage.due : outage.due + Self.reservation
         return due > now ? due : nil
     }
@@ -142,11 +142,11 @@ struct ReceiverHealth: Sendable {
         }
         let wait = backoff.next(atLeast: failure.retryAfter)
         let began = outage?.began ?? streak?.began ?? now
-        let retriesFailedNext = outage.map { !$0.retriesFailedNext } ?? true
+        let failedEventIsNext = outage.map { !$0.failedEventIsNext } ?? true
         streak = nil
         outage = Outage(
             began: began, reason: failure.reason, summary: failure.summary, due: now + wait, since: now,
-            retriesFailedNext: retriesFailedNext)
+            failedEventIsNext: failedEventIsNext)
     }
 
     /// - Parameter began: When the receiver began to fail.

@@ -5,10 +5,10 @@ struct FiringCheck {
     private(set) var neverFires = false
 
     init(_ rule: CheckedRule) {
-        let reasons = Self.contradiction(rule) + Self.testOfDeleted(rule) + Self.unlessAlwaysHolds(rule)
+        let reasons = Self.contradiction(rule) + Self.testOfDeleted(rule) + Self.alwaysMatchingUnless(rule)
         neverFires = !reasons.isEmpty
         warnings = reasons.map { rule.warning(at: $0.position, .neverFires, "it never fires: \($0.message)") }
-        warnings += Self.unlessNeverHolds(rule) + Self.tombstone(rule)
+        warnings += Self.neverMatchingUnless(rule) + Self.tombstone(rule)
     }
 
     private typealias Reason = (position: SourcePosition, message: String)
@@ -31,7 +31,7 @@ struct FiringCheck {
         }
     }
 
-    private static func unlessAlwaysHolds(_ rule: CheckedRule) -> [Reason] {
+    private static func alwaysMatchingUnless(_ rule: CheckedRule) -> [Reason] {
         guard let unless = rule.rule.unless else { return [] }
         let position = rule.position(of: "unless")
         if rule.unless.isEmpty { return [(position, "`unless: {}` excludes every document; remove it")] }
@@ -39,7 +39,7 @@ struct FiringCheck {
         return [(position, "`unless` is true whenever `when` is true; change one of the two")]
     }
 
-    private static func unlessNeverHolds(_ rule: CheckedRule) -> [RuleWarning] {
+    private static func neverMatchingUnless(_ rule: CheckedRule) -> [RuleWarning] {
         guard let contradiction = Contradiction(in: rule.unless) else { return [] }
         return [
             rule.warning(

@@ -22,7 +22,7 @@ enum PatternCheck {
                 "a repeat inside a repeat, as in (a+)+, can backtrack too often, and then the document becomes a "
                     + "dead letter; repeat only once")
         }
-        if !outline.isUTF, let message = byteTrap(outline) { messages.append(message) }
+        if !outline.isUTF, let message = multibyteMistake(outline) { messages.append(message) }
         return messages
     }
 
@@ -120,7 +120,7 @@ enum PatternCheck {
     // MARK: - Bytes
 
     /// Where the pattern does not treat a multi-byte character as one character.
-    private static func byteTrap(_ outline: PatternOutline) -> String? {
+    private static func multibyteMistake(_ outline: PatternOutline) -> String? {
         let parts = flattened(outline.alternatives)
         let hasNonASCII = parts.contains { $0.isNonASCII }
         guard hasNonASCII else { return nil }

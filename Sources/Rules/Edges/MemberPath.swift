@@ -8,7 +8,7 @@ struct MemberPath: Sendable, Hashable {
 
     /// The member's value. Nil if the document has none.
     func value(in document: JSONValue) -> JSONValue? {
-        if case .found(let value) = path.look(in: document) { value } else { nil }
+        if case .found(let value) = path.lookUp(in: document) { value } else { nil }
     }
 
     /// The digest of its value.

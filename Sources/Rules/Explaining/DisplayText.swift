@@ -32,12 +32,12 @@ enum DisplayText {
         let characters = String(decoding: overflow ? bytes[...] : bytes.prefix(reach + 4), as: UTF8.self).unicodeScalars
         var text = ""
         var count = 0
-        var isBehindBreak = false
+        var isAfterBreak = false
         for character in characters {
             // In JSON, line breaks occur only between values. A break and its indentation become one space.
             let isBreak = isJSON && (character == "\n" || character == "\r" || character == "\t")
-            if isBehindBreak, isBreak || character == " " { continue }
-            isBehindBreak = isBreak
+            if isAfterBreak, isBreak || character == " " { continue }
+            isAfterBreak = isBreak
             guard count < limit else { return (text, true) }
             if isBreak {
                 text += " "

@@ -29,9 +29,9 @@ struct ProgramReading {
     private var at = 0
     private var places = [Place(kind: .group, beganAtDocument: true, isAtDocument: true)]
     /// The next `|` belongs to `as $name |`, which does not change the input.
-    private var nextPipeBinds = false
+    private var nextPipeBindsVariable = false
     /// The next parenthesis opens the body of a `reduce`, or the arguments of a function that changes their input.
-    private var nextGroupIsForeign = false
+    private var nextGroupChangesInput = false
 
     init(_ program: String) {
         text = Array(program.unicodeScalars)
@@ -68,13 +68,13 @@ extension ProgramReading {
 
     private mutating func readPipe() {
         at += 1
-        if !nextPipeBinds { places[places.count - 1].isAtDocument = false }
-        nextPipeBinds = false
+        if !nextPipeBindsVariable { places[places.count - 1].isAtDocument = false }
+        nextPipeBindsVariable = false
     }
 
     private mutating func open() {
-        let isAtDocument = isAtDocument && !nextGroupIsForeign
-        nextGroupIsForeign = false
+        let isAtDocument = isAtDocument && !nextGroupChangesInput
+        nextGroupChangesInput = false
         places.append(Place(kind: .group, beganAtDocument: isAtDocument, isAtDocument: isAtDocument))
         at += 1
     }
@@ -134,7 +134,7 @@ extension ProgramReading {
         case "now": readsTime = true
         // A definition may be used elsewhere, so nothing after it is certain.
         case "def": at = text.count
-        default: nextGroupIsForeign = next == "(" && !Self.transparent.contains(name)
+        default: nextGroupChangesInput = next == "(" && !Self.transparent.contains(name)
         }
     }
 
@@ -149,8 +149,8 @@ extension ProgramReading {
         }
         at += 1
         _ = readName()
-        nextPipeBinds = next == "|"
-        nextGroupIsForeign = next == "("
+        nextPipeBindsVariable = next == "|"
+        nextGroupChangesInput = next == "("
     }
 }
 

@@ -91,8 +91,8 @@ struct RevisionTransfer: Sendable {
     func transfer(_ changed: [ChangedDocument]) async throws -> [ReplicatedRevision] {
         let documents = designDocuments.omit(from: changed)
         guard !documents.isEmpty else { return [] }
-        let questions = documents.map { (id: $0.id, revisions: $0.revisions) }
-        let differences = try await target.contact.ask { try await target.gateway.revisionDifferences(questions) }
+        let requests = documents.map { (id: $0.id, revisions: $0.revisions) }
+        let differences = try await target.contact.ask { try await target.gateway.revisionDifferences(requests) }
         report.count { $0.checked += documents.reduce(0) { $0 + $1.revisions.count } }
         var ancestors: [DocumentID: [RevisionID]] = [:]
         var keys: [BulkGetKey] = []

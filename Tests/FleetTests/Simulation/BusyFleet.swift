@@ -112,8 +112,8 @@ final class BusyFleet: @unchecked Sendable {
             return FeedPart(entries: entries, sequence: "\(numbers.upperBound)")
         }
 
-        func recordedAnswered() async throws -> String? { nil }
-        func recordAnswered(_ sequence: String) async throws {}
+        func savedAnsweredSequence() async throws -> String? { nil }
+        func saveAnsweredSequence(_ sequence: String) async throws {}
     }
 }
 

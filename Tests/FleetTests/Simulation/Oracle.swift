@@ -104,7 +104,7 @@ final class Oracle: @unchecked Sendable {
                 "\(owner) appends \(entries.map { "\($0.id)@\($0.sequence)" }) from n \(first) up to "
                     + (sequence ?? "the same")
             }
-            let start = from ?? gateway.recordedAnswered
+            let start = from ?? gateway.savedAnsweredSequence
             if let sequence { check(entries, from: start.flatMap(Int.init) ?? 0, upTo: Int(sequence) ?? 0) }
         case .committed(let claim, let outcome, let deleted, let owner):
             note {

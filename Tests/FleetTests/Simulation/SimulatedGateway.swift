@@ -19,7 +19,7 @@ final class SimulatedGateway: @unchecked Sendable {
     private(set) var told: [Int]
     private(set) var webhooks = 0
     private(set) var conflicts = 0
-    var recordedAnswered: String?
+    var savedAnsweredSequence: String?
 
     init(documents count: Int) {
         documents = Array(repeating: nil, count: count)
@@ -95,18 +95,18 @@ struct SimulatedFeed: LeaderFeed {
         return FeedPart(entries: [], sequence: nil)
     }
 
-    func recordedAnswered() async throws -> String? {
-        guard case .success(let answered) = await route.call({ [gateway] in gateway.recordedAnswered }) else {
+    func savedAnsweredSequence() async throws -> String? {
+        guard case .success(let answered) = await route.call({ [gateway] in gateway.savedAnsweredSequence }) else {
             throw Cut()
         }
         return answered
     }
 
-    func recordAnswered(_ sequence: String) async throws {
+    func saveAnsweredSequence(_ sequence: String) async throws {
         guard
             case .success = await route.call({ [gateway, oracle] in
                 oracle.recordsAnswered(sequence)
-                gateway.recordedAnswered = sequence
+                gateway.savedAnsweredSequence = sequence
             })
         else {
             throw Cut()

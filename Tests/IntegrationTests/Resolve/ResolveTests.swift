@@ -15,7 +15,7 @@ import Transfer
     @discardableResult
     private func resolve(
         _ bed: BotTestBed, _ policies: String..., isDryRun: Bool = false, batch: Int? = nil,
-        report: ResolveReport? = nil, show: @escaping Resolver.Show = { _ in }
+        report: ResolveReport? = nil, show: @escaping Resolver.PreviewReceiver = { _ in }
     ) async throws -> ResolveReport.State {
         var settings = ResolveSettings(policies: try ConflictPolicies(policies, dateMember: "updatedAt"))
         if let batch { settings.batchDocuments = batch }

@@ -69,7 +69,7 @@ struct CSVMemberName: Hashable, Sendable {
             case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "\\"): text.append(escaped)
             case UInt8(ascii: "e"): isEmptyName = true
             case UInt8(ascii: "u"):
-                guard path.count >= 4, isHalf(path.prefix(4)) else { return nil }
+                guard path.count >= 4, isSurrogate(path.prefix(4)) else { return nil }
                 content += Self.content(of: text) + Array(#"\u"#.utf8) + path.prefix(4)
                 text = []
                 path.removeFirst(4)
@@ -81,7 +81,7 @@ struct CSVMemberName: Hashable, Sendable {
     }
 
     /// `d800` to `dfff`.
-    private static func isHalf(_ digits: ArraySlice<UInt8>) -> Bool {
+    private static func isSurrogate(_ digits: ArraySlice<UInt8>) -> Bool {
         let text = String(decoding: digits, as: UTF8.self)
         return text == text.lowercased() && UInt16(text, radix: 16).map { (0xD800...0xDFFF).contains($0) } ?? false
     }

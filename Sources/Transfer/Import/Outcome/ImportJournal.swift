@@ -52,7 +52,7 @@ actor ImportJournal {
             progress.pass = pass
             progress.items = 0
         }
-        reachResumable()
+        advanceSavePoint()
         next = 0
         waiting = [:]
         try save()
@@ -82,11 +82,11 @@ actor ImportJournal {
         }
         progress.items = batch.end
         progress.input += batch.counted
-        if batch.isWhole { reachResumable() }
+        if batch.isWhole { advanceSavePoint() }
         report.show(progress)
     }
 
-    private func reachResumable() {
+    private func advanceSavePoint() {
         if let rejects { progress.rejects = rejects.reached }
         resumable = progress
     }

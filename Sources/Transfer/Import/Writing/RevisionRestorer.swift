@@ -60,8 +60,8 @@ struct RevisionRestorer: Sendable {
         for open in documents {
             if let revision = open.document.revision { wanted[open.document.id, default: []].append(revision) }
         }
-        let questions = wanted.map { (id: $0.key, revisions: $0.value) }
-        let answers = try await contact.ask { try await gateway.revisionDifferences(questions) }
+        let requests = wanted.map { (id: $0.key, revisions: $0.value) }
+        let answers = try await contact.ask { try await gateway.revisionDifferences(requests) }
         return Dictionary(answers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
