@@ -64,7 +64,10 @@ import Testing
             "3:29: 'on' must be a list of change (the default), delete"
         ),
         (rule("name: a, when: {}, on: [], then: []"), "3:29: 'on' must be a list"),
-        (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can contain only change, delete, enter and leave"),
+        (
+            rule("name: a, when: {}, on: [removed], then: []"),
+            "3:30: 'on' can contain only change, delete, enter and leave"
+        ),
         (
             rule("name: a, when: {}, then: [x]"),
             "3:32: an action must be an object with the keys attach, detach, merge, patch, expire, delete, put, related, emit, webhook, aggregate, resolve, for_each, not text"

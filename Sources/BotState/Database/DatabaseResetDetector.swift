@@ -158,7 +158,9 @@ package struct DatabaseResetDetector: Sendable {
     }
 
     var newestCheckpoint: (sequence: SequenceID, ruleSetHash: String)? {
-        get async throws(StateError) { try await ledger.onSeparateThread { ledger throws(StateError) in try ledger.checkpoint() } }
+        get async throws(StateError) {
+            try await ledger.onSeparateThread { ledger throws(StateError) in try ledger.checkpoint() }
+        }
     }
 
     private var notOnline: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }

@@ -101,7 +101,7 @@ struct SharedWork: Sendable {
     /// - Throws: ``StateError/fenced(_:)``.
     func requireTenure() throws {
         guard member.withLock({ $0?.mayAct == true }) else {
-            tally?.loseAll()
+            counters?.loseAll()
             throw StateError.fenced("the leases were not renewed in time")
         }
     }

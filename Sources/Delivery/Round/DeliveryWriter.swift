@@ -63,7 +63,8 @@ struct DeliveryWriter: Sendable {
 
     /// Passes on candidates that wait for receivers. Returns when they are settled, or soon.
     private func finishLater(
-        _ active: [CandidateProgress], _ readings: [MemoryBudget.Reading], to pending: AsyncStream<WebhookBatch>.Continuation
+        _ active: [CandidateProgress], _ readings: [MemoryBudget.Reading],
+        to pending: AsyncStream<WebhookBatch>.Continuation
     ) async throws {
         guard !active.isEmpty else { return }
         let batch = WebhookBatch(active: active, readings: readings)

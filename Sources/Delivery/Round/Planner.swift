@@ -78,7 +78,7 @@ struct Planner {
         let fired = (progress.known.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
         return DecisionInput(
             text, isDeleted: content.isDeleted && !content.isLost, sequence: candidate.reason.sequence?.json,
-            firedTimes: Dictionary(fired) { first, _ in first }, lastSeen: course.known.lastSeen,
+            firedTimes: Dictionary(fired) { first, _ in first }, lastSeen: progress.known.lastSeen,
             isLost: content.isLost, onlyLearns: onlyLearns, countsOnly: candidate.reason.countsOnly,
             isInConflict: content.conflict != nil)
     }
@@ -87,7 +87,9 @@ struct Planner {
         let reason: String
     }
 
-    private func answer(_ progress: CandidateProgress, _ input: DecisionInput, _ decision: Decision) -> CandidateProgress.Decided {
+    private func answer(_ progress: CandidateProgress, _ input: DecisionInput, _ decision: Decision)
+        -> CandidateProgress.DecisionResult
+    {
         if let deferral = decision.deferral { return .deferred(deferral) }
         if decision.error?.isTemporary == true { return .noProcess }
         if let wait = decision.error?.wait {

@@ -26,7 +26,7 @@ extension Round {
         for request in context.limits.requests(requests.map(\.document)) {
             try await sender.send(request) { answered, bulkOutcomes in
                 CrashPoint.written.pass()
-                var written: [(course: CandidateProgress, request: OwnWriteRequest)] = []
+                var written: [(progress: CandidateProgress, request: OwnWriteRequest)] = []
                 for (index, outcome) in zip(answered, bulkOutcomes) {
                     let command = writing[index].take(outcome, attemptLimit: context.limits.attempts, now: .now)
                     outcomes.note(outcome, command)
@@ -42,31 +42,33 @@ extension Round {
 
 extension RoundContext {
     /// Reports writes to the observer and the log.
-    fileprivate func note(_ written: [(course: CandidateProgress, request: OwnWriteRequest)]) {
+    fileprivate func note(_ written: [(progress: CandidateProgress, request: OwnWriteRequest)]) {
         if let observer = settings.observer, !written.isEmpty {
             observer.note(
                 .wrote(
-                    written.suffix(observer.wantedWrites).map { course, request in
-                        shown(course, request, withContent: observer.wantsDocuments)
+                    written.suffix(observer.wantedWrites).map { progress, request in
+                        shown(progress, request, withContent: observer.wantsDocuments)
                     }))
         }
         guard logger.logLevel <= .debug else { return }
-        for (course, _) in written {
-            let result = course.result
+        for (progress, _) in written {
+            let result = progress.result
             logger.debug(
                 result.isDeletion ? "deleted a document" : "wrote a document",
                 metadata: [
-                    LogKey.id: "\(course.candidate.id)",
-                    LogKey.revision: "\(course.candidate.content.revision?.text ?? "")",
+                    LogKey.id: "\(progress.candidate.id)",
+                    LogKey.revision: "\(progress.candidate.content.revision?.text ?? "")",
                     LogKey.rules: .array(result.rules.map { "\($0)" }),
                 ])
         }
     }
 
-    private func shown(_ course: CandidateProgress, _ request: OwnWriteRequest, withContent: Bool) -> WrittenDocument {
-        let result = course.result
+    private func shown(_ progress: CandidateProgress, _ request: OwnWriteRequest, withContent: Bool) -> WrittenDocument
+    {
+        let result = progress.result
         var written = WrittenDocument(
-            id: course.candidate.id, revision: course.candidate.content.revision ?? RevisionID(""), rules: result.rules,
+            id: progress.candidate.id, revision: progress.candidate.content.revision ?? RevisionID(""),
+            rules: result.rules,
             isDeletion: result.isDeletion)
         if withContent {
             written.before = request.before

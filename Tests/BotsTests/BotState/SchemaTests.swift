@@ -173,16 +173,18 @@ import Testing
         """
 
     @Test func olderFileGetsTheTablesThatItDoesNotHave() async throws {
-        try await withTestBed { bed in
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
             let first = try bed.open()
-            try await first.saveCheckpoint(SequenceID(12))
+            let sequence = try #require(SequenceID("12"))
+            try await first.saveCheckpoint(sequence)
             first.close()
             try bed.change(Self.firstVersion)
             let preview = try bed.preview()
-            #expect(try preview.seenCounts().isEmpty && preview.checkpoint()?.sequence == SequenceID(12))
+            #expect(try preview.seenCounts().isEmpty && preview.checkpoint()?.sequence == sequence)
             preview.close()
             let ledger = try bed.open()
-            #expect(try ledger.seenCounts().isEmpty && ledger.checkpoint()?.sequence == SequenceID(12))
+            #expect(try ledger.seenCounts().isEmpty && ledger.checkpoint()?.sequence == sequence)
             ledger.close()
             let facts = try Self.identity(bed)
             #expect(facts["version"] == "\(Schema.version)" && facts["program"] == ProgramVersion.current)
