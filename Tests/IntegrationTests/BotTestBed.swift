@@ -159,7 +159,8 @@ struct BotTestBed {
         let report = RunReport()
         let fixer = Fixer(
             gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet,
-            state: try place(ruleSet, state, isDryRun: settings.preview != nil), mode: mode,
+            state: try place(ruleSet, state, isDryRun: settings.preview != nil),
+            name: mode.onlyLearns ? BotSettings().name : "fix-changebot", mode: mode,
             settings: settings, report: report, logger: Self.logger)
         try await fixer.run()
         return await report.counters()

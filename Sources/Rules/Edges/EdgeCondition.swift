@@ -69,7 +69,7 @@ extension EdgeCondition {
         let before: LastSeen?
         /// Whether the rule's selectors hold.
         let matches: Bool
-        /// Whether the document is deleted, or can't be seen any longer.
+        /// Whether the document is deleted, can't be seen any longer, or is out of the rule's scope.
         let isGone: Bool
         /// The current digests of the members in `changed`.
         let digests: [MemberDigest]
@@ -94,17 +94,19 @@ extension EdgeCondition {
     func look(
         _ rule: Rule, _ document: JSONValue, _ fate: Fate, before: LastSeen?, _ scratch: MatchScratch
     ) throws(MatchError) -> Look? {
-        guard fate == .present else {
+        var isInScope = false
+        if fate == .present { isInScope = try rule.looks(at: document, scratch) }
+        guard isInScope else {
             var matches = false
             if fate == .deleted, on.contains(.delete) { matches = try rule.fires(on: document, scratch) }
             guard matches || before?.matched == true else { return nil }
+            // What the rule knows of the members stays.
             let digests = before?.digests ?? changed.map { _ in .missing }
             return Look(before: before, matches: matches, isGone: true, digests: digests, values: [])
         }
-        let matches = try rule.fires(on: document, scratch)
-        if !matches, before == nil, try !rule.looks(at: document, scratch) { return nil }
         return Look(
-            before: before, matches: matches, isGone: false, digests: changed.map { $0.digest(in: document) },
+            before: before, matches: try rule.fires(on: document, scratch), isGone: false,
+            digests: changed.map { $0.digest(in: document) },
             values: values(in: document))
     }
 

@@ -19,8 +19,7 @@ struct EdgeExplanation: Sendable {
         switch edge.kind {
         case .enter:
             return (true, look.before == nil ? "it matches, and is new to the rule" : "it did not match before")
-        case .leave:
-            return (true, look.isGone ? "it matched before, and is gone" : "it matched before, and does not now")
+        case .leave: return (true, "it matched before, and does not any longer")
         case .change where look.before == nil: return (true, "it is new to the rule (`first: fire`)")
         case .change: return (true, "different: \(edge.changed.joined(separator: ", "))")
         case .none: return (true, "`on` has \(look.isGone ? "delete" : "change")")
@@ -28,7 +27,6 @@ struct EdgeExplanation: Sendable {
     }
 
     private func refusal(_ look: EdgeCondition.Look, _ matches: Bool) -> String {
-        if look.isGone { return "it did not match before it was gone" }
         guard matches else {
             return look.before?.matched == true
                 ? "it matches no longer (for that, use `on: [leave]`)" : "it does not match"
