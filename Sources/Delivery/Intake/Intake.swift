@@ -121,7 +121,7 @@ package struct ChangeFilter {
         var isLost = false
         /// The leaf revisions that a row of the feed names; nil without one.
         var leaves: [RevisionID]?
-        let document: [UInt8]
+        var document: [UInt8]
 
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
             Candidate(
@@ -177,45 +177,47 @@ package struct ChangeFilter {
         // A document may come twice, and its second row may cancel its contribution to totals.
         var counted = counted
         for change in rows {
-            if isToBeRead(change), let sequence = change.sequence {
-                result.matches.append(
-                    Match(
-                        preceding: preceding?.sequence, sequence: sequence, id: change.id,
-                        revision: change.revision, leaves: leaves(of: change), document: []))
+            let isExcluded = isExcluded(change)
+            if !isExcluded, let match = match(change, after: preceding, counted) {
+                result.matches.append(match)
                 preceding = nil
                 counted?.insert(change.id)
                 continue
             }
-            if isLost(change), let sequence = change.sequence {
-                result.matches.append(
-                    Match(
-                        preceding: preceding?.sequence, sequence: sequence, id: change.id, revision: change.revision,
-                        isLost: true, document: Candidate.lostDocument(change.id, change.revision)))
-                preceding = nil
-                continue
-            }
-            if interruptions.isExcluded(change.id, change.revision), change.sequence != nil {
+            if isExcluded {
                 result.deadLetters.append(Self.deadLetter(change, InterruptedDecisions.reason))
-                preceding = change
-                continue
-            }
-            if let document = document(toDecide: change, counted), let sequence = change.sequence {
-                result.matches.append(
-                    Match(
-                        preceding: preceding?.sequence, sequence: sequence, id: change.id,
-                        revision: change.revision, isDeleted: change.kind == .tombstone,
-                        leaves: leaves(of: change), document: Array(document.bytes)))
-                preceding = nil
-                counted?.insert(change.id)
-                continue
-            }
-            if case .malformed(let error) = change.kind {
+            } else if case .malformed(let error) = change.kind {
                 result.deadLetters.append(Self.deadLetter(change, Self.reason(error)))
             }
             preceding = change
         }
         note.end()
         return result
+    }
+
+    /// Nil if the row needs no work.
+    private func match(_ change: Change, after preceding: Change?, _ counted: Set<DocumentID>?) -> Match? {
+        guard let sequence = change.sequence else { return nil }
+        var match = Match(
+            preceding: preceding?.sequence, sequence: sequence, id: change.id, revision: change.revision, document: [])
+        if isToBeRead(change) {
+            match.leaves = leaves(of: change)
+        } else if isLost(change) {
+            match.isLost = true
+            match.document = Candidate.lostDocument(change.id, change.revision)
+        } else if let document = document(toDecide: change, counted) {
+            match.isDeleted = change.kind == .tombstone
+            match.leaves = leaves(of: change)
+            match.document = Array(document.bytes)
+        } else {
+            return nil
+        }
+        return match
+    }
+
+    /// Whether the process crashed on the document too often.
+    private func isExcluded(_ change: Change) -> Bool {
+        !isToBeRead(change) && interruptions.isExcluded(change.id, change.revision) && change.sequence != nil
     }
 
     /// Whether a row came without its body: the document has changed again, or the gateway failed to read it. In the

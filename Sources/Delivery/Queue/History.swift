@@ -15,11 +15,8 @@ package struct History: Sendable {
     var outdatedDecisions = 0
     /// Whether it has waited for something before.
     package var hasWaited = false
-    /// Whether it was postponed because its programs are slow, or its effects take much memory: then it is decided
-    /// alone.
-    var isSlow = false
-    /// Whether its effects take much memory.
-    var hasLargeEffects = false
+    /// Why it is decided alone.
+    var burden = Burden.none
     /// Whether the fired rules are counted already: a second decision does not count.
     var isCounted = false
     /// Whether it is counted as a match.
@@ -31,6 +28,20 @@ package struct History: Sendable {
     /// The last rule that fired in a decision or, once the document is written, that changed it. A dead letter names it
     /// if no other rule is known to have failed.
     var lastRule: String?
+
+    /// What its decision needs.
+    enum Burden: Int, Sendable {
+        case none
+        /// Its programs are slow.
+        case slow
+        /// Its effects take much memory.
+        case large
+    }
+
+    /// Whether it was postponed because its programs are slow, or its effects take much memory: then it is decided
+    /// alone.
+    var isSlow: Bool { burden != .none }
+    var hasLargeEffects: Bool { burden == .large }
 
     /// Whether it has just had another ten consecutive conflicts.
     var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: AttemptLimits.conflicts) }

@@ -174,8 +174,8 @@ extension CandidateProgress {
         case .impossible(let reason): return apply(.end(.deadLettered(candidate.deadLetter(reason: reason))))
         case .refused(let deadLetter): return apply(.end(.deadLettered(deadLetter)))
         case .deferred(let reason):
-            if reason != .crowded { candidate.history.isSlow = true }
-            if reason == .large { candidate.history.hasLargeEffects = true }
+            if reason == .slow, !candidate.history.isSlow { candidate.history.burden = .slow }
+            if reason == .large { candidate.history.burden = .large }
             return apply(.again)
         case .noProcess: return apply(.again)
         case .waits(let due, let lastRule):

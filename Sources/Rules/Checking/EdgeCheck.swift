@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// Finds mistakes in rules that compare documents with what they saw of them last.
@@ -60,6 +61,30 @@ enum EdgeCheck {
                 "$before has no members, because the rule remembers none; add remember: [NAME], with the members that "
                     + "the program reads")
         ]
+    }
+}
+
+extension RuleFileSet {
+    /// Whether any rule has `enter`.
+    package var hasEnteringRules: Bool { files.flatMap(\.rules).contains { $0.on.contains(.enter) } }
+
+    /// Warnings about rules with `enter` that don't say what to do with documents that match already.
+    ///
+    /// - Parameter documents: The number of documents in the database. Nil: unknown.
+    package func firstLookWarnings(documents: Int?) -> [RuleWarning] {
+        guard documents != 0 else { return [] }
+        let database =
+            documents.map { "the database has \($0.counted("document"))" } ?? "the database may have documents"
+        return files.flatMap(\.rules).compactMap { rule in
+            guard let edges = rule.edges, edges.on.contains(.enter), edges.first == nil,
+                !rule.acceptedCodes.contains(.firstLook), let node = rule.definition.source.member("on")
+            else { return nil }
+            return RuleWarning(
+                path: rule.definition.path, position: node.position, rule: rule.name, code: .firstLook,
+                message: "\(database), and the rule also fires for those that match "
+                    + "already, when it first sees them; if that is right, write first: fire; otherwise show them to the "
+                    + "rule first, with 'changebot fix --learn'")
+        }
     }
 }
 

@@ -29,6 +29,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case program = "program"
         case assignment = "assignment"
         case unknownGroup = "unknown-group"
+        case firstLook = "first-look"
         case noIndex = "no-index"
         case noExpiry = "no-expiry"
         case noPartition = "no-partition"
@@ -40,7 +41,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         var isAboutRule: Bool { self != .noRules }
 
         /// Whether the warning is about the database, which is looked at only on request.
-        var isAboutDatabase: Bool { [.noIndex, .noExpiry, .noPartition, .noKeyspace].contains(self) }
+        var isAboutDatabase: Bool { [.firstLook, .noIndex, .noExpiry, .noPartition, .noKeyspace].contains(self) }
 
         /// Whether other rules can cause the warning, so that it depends on which files are checked together.
         var dependsOnOtherRules: Bool {

@@ -61,6 +61,12 @@ extension EdgeCondition {
                 "'at' can't be combined with 'changed', 'enter' or 'leave'; let this rule write a date into the document, "
                     + "and another rule wait for it")
         }
+        checkEdges(object, on, first)
+    }
+
+    /// Reports keys that contradict `on`.
+    private static func checkEdges(_ object: SourceObject, _ on: Rule.Changes, _ first: FirstLook?) {
+        let errors = object.errors
         if let node = object.node("changed"), !on.contains(.change) {
             let remedy =
                 on == .delete ? "remove 'changed', or delete from 'on'" : "add change to 'on', or remove 'changed'"

@@ -29,7 +29,7 @@ extension LastSeen {
         return bytes + values
     }
 
-    /// Nil if the bytes are not a record of a rule with so many members in `changed`.
+    /// Nil if the bytes are not a record of a rule with this number of members in `changed`.
     package init?(encoded: [UInt8], memberCount: Int) {
         var bytes = encoded[...]
         guard let flags = bytes.popFirst(), flags <= Self.matchedFlag | Self.edgeFlag else { return nil }

@@ -25,7 +25,7 @@ import Testing
         try catalogue.forEachState { counts.append(try $0.deadLetterCount()) }
         #expect(counts == [1])
         let state = try #require(try catalogue.inspect().first)
-        #expect(state.version == 1 && state.checkpoint == "5" && state.problem == nil)
+        #expect(state.version == Schema.version && state.checkpoint == "5" && state.problem == nil)
         #expect((state.holder != nil) == isHeld)
     }
 

@@ -227,7 +227,9 @@ import Testing
             _ = try await use(catalogue, .marked("a"))
             let other = StateCatalogue(directory: catalogue.directory, name: "both")
             let error = #expect(throws: StateError.self) { try other.openExisting(address: nil, access: .shared) }
-            let expected = ": did you mean 'bot'? There is 'bot'; name the right one with --state and --name"
+            let expected =
+                ": did you mean 'bot'? There is 'bot'; start the bot first or, if it has run, name the right one with "
+                + "--state and --name"
             #expect(error?.description.hasSuffix(expected) == true, "\(String(describing: error))")
         }
     }

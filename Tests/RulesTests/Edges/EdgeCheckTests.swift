@@ -30,4 +30,21 @@ import Testing
         let found = try codes(rule)
         #expect(found == expected)
     }
+
+    /// About a database, so only on request.
+    @Test(
+        arguments: [
+            ("on: [enter]", nil, true), ("on: [enter]", 12, true), ("on: [enter]", 0, false),
+            ("on: [enter], first: fire", 12, false), ("on: [enter], first: learn", 12, false),
+            ("on: [enter], allow: [first-look]", 12, false), ("changed: [n]", 12, false),
+        ] as [(String, Int?, Bool)])
+    func enteringRuleNeedsToKnowOlderDocuments(keys: String, documents: Int?, isWarned: Bool) throws {
+        let file = RuleFile(
+            path: "r.yaml", bytes: Array("version: 1\nrules:\n- { name: a, when: {}, \(keys), then: [] }\n".utf8))
+        try #require(file.errors.isEmpty)
+        let set = RuleFileSet(files: [file], programs: [], attached: AttachedPaths(files: [], folders: []))
+        let warnings = set.firstLookWarnings(documents: documents)
+        #expect(warnings.map(\.code) == (isWarned ? [.firstLook] : []))
+        #expect(warnings.allSatisfy { $0.position == SourcePosition(line: 3, column: 28) })
+    }
 }

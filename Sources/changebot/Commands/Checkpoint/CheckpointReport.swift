@@ -14,6 +14,8 @@ struct CheckpointReport {
     private let holder: String?
     private let timers: (first: [WaitingTimer], count: Int)
     private let schedules: [RecordedSchedule]
+    /// How many documents each rule with `changed`, `enter` or `leave` has seen, by the rule's name.
+    private let seenCounts: [(rule: String, count: Int)]
     /// Newest first.
     private let history: [CheckpointEntry]
 
@@ -26,6 +28,7 @@ struct CheckpointReport {
         holder = ledger.holder
         timers = try ledger.waitingTimers(limit: Self.shownTimers)
         schedules = try ledger.schedules().sorted { ($0.line, $0.zone) < ($1.line, $1.zone) }
+        seenCounts = try ledger.seenCounts().sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         history = try ledger.checkpointHistory()
     }
 
@@ -49,7 +52,7 @@ struct CheckpointReport {
             guard let value = fact.value, !value.isEmpty else { continue }
             lines.append(fact.name.padded(to: width) + "  " + value.visible)
         }
-        lines += waitingLines
+        lines += waitingLines + seenLines
         guard history.count > 1 else { return lines }
         return lines + ["", "before that:"] + history.dropFirst().map(Self.line)
     }
@@ -72,6 +75,12 @@ struct CheckpointReport {
                     "  \(Self.next(schedule) ?? "never")  \(rules)  (\(schedule.line.visible), \(schedule.zone.visible)"
                     + (schedule.begun == nil ? ")" : "; under way)")
             }
+    }
+
+    private var seenLines: [String] {
+        guard !seenCounts.isEmpty else { return [] }
+        return ["", "documents that rules compare with:"]
+            + seenCounts.map { "  \($0.rule.visible)  \(Quantity.count($0.count))" }
     }
 
     private static func next(_ schedule: RecordedSchedule) -> String? {
@@ -116,6 +125,8 @@ struct CheckpointReport {
             writer.array { writer in
                 for schedule in schedules { writer.object { Self.write(schedule, to: &$0) } }
             }
+            writer.name("last_seen")
+            writer.object { writer in for seen in seenCounts { writer.member(seen.rule, integer: seen.count) } }
             writer.name("history")
             writer.array { writer in
                 for entry in history { writer.object { Self.write(entry, to: &$0) } }

@@ -77,10 +77,11 @@ struct RulesCheckCommand: AsyncParsableCommand {
         try await GatewayConnection(choice, for: .existing, access, environment, logger).with { gateway in
             result = try await RelatedCostCheck(gateway: gateway, contact: contact, makesIndexes: makeIndexes)
                 .check(set.relatedSelectors)
-            guard !set.locatedWrites.isEmpty else { return }
+            guard !set.locatedWrites.isEmpty || set.hasEnteringRules else { return }
             let info = try await contact.connect(to: gateway)
             let fit = DatabaseCompatibility(gateway: gateway, info: info, writes: set.locatedWrites)
             result.warnings += fit.expiryWarnings + fit.idWarnings
+            result.warnings += set.firstLookWarnings(documents: info.documentCount)
             result.warnings += try await contact.ask { try await fit.keyspaceWarnings() }
         }
         return result
