@@ -121,7 +121,7 @@ package struct ChangeFilter {
         var isLost = false
         /// The leaf revisions that a row of the feed names; nil without one.
         var leaves: [RevisionID]?
-        var document: [UInt8]
+        let document: [UInt8]
 
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
             Candidate(
@@ -177,8 +177,10 @@ package struct ChangeFilter {
         // A document may come twice, and its second row may cancel its contribution to totals.
         var counted = counted
         for change in rows {
-            let isExcluded = isExcluded(change)
-            if !isExcluded, let match = match(change, after: preceding, counted) {
+            let isToBeRead = isToBeRead(change)
+            let isExcluded =
+                !isToBeRead && interruptions.isExcluded(change.id, change.revision) && change.sequence != nil
+            if !isExcluded, let match = match(change, isToBeRead: isToBeRead, after: preceding, counted) {
                 result.matches.append(match)
                 preceding = nil
                 counted?.insert(change.id)
@@ -195,29 +197,24 @@ package struct ChangeFilter {
         return result
     }
 
-    /// Nil if the row needs no work.
-    private func match(_ change: Change, after preceding: Change?, _ counted: Set<DocumentID>?) -> Match? {
-        guard let sequence = change.sequence else { return nil }
-        var match = Match(
-            preceding: preceding?.sequence, sequence: sequence, id: change.id, revision: change.revision, document: [])
-        if isToBeRead(change) {
-            match.leaves = leaves(of: change)
-        } else if isLost(change) {
-            match.isLost = true
-            match.document = Candidate.lostDocument(change.id, change.revision)
-        } else if let document = document(toDecide: change, counted) {
-            match.isDeleted = change.kind == .tombstone
-            match.leaves = leaves(of: change)
-            match.document = Array(document.bytes)
-        } else {
-            return nil
+    /// Nil if the row needs no work. For such a row, nothing is copied.
+    private func match(
+        _ change: Change, isToBeRead: Bool, after preceding: Change?, _ counted: Set<DocumentID>?
+    ) -> Match? {
+        if isToBeRead { return match(change, after: preceding, []) }
+        if isLost(change) {
+            return match(change, after: preceding, Candidate.lostDocument(change.id, change.revision), isLost: true)
         }
-        return match
+        return document(toDecide: change, counted).flatMap { match(change, after: preceding, Array($0.bytes)) }
     }
 
-    /// Whether the process crashed on the document too often.
-    private func isExcluded(_ change: Change) -> Bool {
-        !isToBeRead(change) && interruptions.isExcluded(change.id, change.revision) && change.sequence != nil
+    private func match(
+        _ change: Change, after preceding: Change?, _ document: [UInt8], isLost: Bool = false
+    ) -> Match? {
+        guard let sequence = change.sequence else { return nil }
+        return Match(
+            preceding: preceding?.sequence, sequence: sequence, id: change.id, revision: change.revision,
+            isDeleted: change.kind == .tombstone, isLost: isLost, leaves: leaves(of: change), document: document)
     }
 
     /// Whether a row came without its body: the document has changed again, or the gateway failed to read it. In the
