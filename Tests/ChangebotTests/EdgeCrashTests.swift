@@ -21,7 +21,7 @@ import Testing
             remember: [name]
             then:
               - webhook: { url: 'http://127.0.0.1:\(port)/', body: { jq: '[._id, $before.name]' } }
-              - put: { id: { jq: '"log." + ._id' }, document: { was: { jq: $before.name } } }
+              - put: { id: { jq: '"log." + ._id' }, if_exists: merge, document: { was: { jq: $before.name } } }
         """
     }
 
