@@ -81,7 +81,7 @@ package struct DeadLetterRetry: Service {
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: .retry, timers: timers,
                 lastSeen: try await LastSeenDocuments.open(ruleSet, in: ledger, belongsToRun: false).documents,
-                counts: .askingForRecounts(ruleSet, in: ledger), settings: settings, logger: logger)
+                counts: .requestingRecounts(ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run(
                 from: DeadLetterSource(gateway: gateway, selection: deadLetters, outcome: outcome))

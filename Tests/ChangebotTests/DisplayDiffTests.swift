@@ -89,7 +89,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
                 + (half - 3..<half).map { .same("\($0)") } + [.new("\(half)")])
     }
 
-    @Test func coloursAndEscapes() {
+    @Test func diffIsColouredAndEscaped() {
         #expect(
             LineDiff(["\u{1B}[2J", "same\u{202E}"], ["new", "same\u{202E}"]).lines(colored).map(\.text) == [
                 "\u{1B}[31m- \\u001b[2J\u{1B}[0m", "\u{1B}[32m+ new\u{1B}[0m", "  same\\u202e",

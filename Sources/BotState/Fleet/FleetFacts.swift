@@ -41,10 +41,10 @@ package final class FleetStatusReader: Sendable {
     package func facts(asksEngine: Bool, _ phase: RunFacts.Phase) async -> FleetFacts {
         let snapshot = asksEngine ? await snapshot() : nil
         let counts = engine.counters.counts
-        let isAtWork = [.catchingUp, .following, .stopping].contains(phase)
+        let isWorking = [.catchingUp, .following, .stopping].contains(phase)
         return FleetFacts(
             engine: "\(engine.address)", fleet: engine.fleet, member: engine.memberID,
-            leads: isSharing ? engine.counters.readsFeed : isAtWork, isOnStandby: phase == .onStandby,
+            leads: isSharing ? engine.counters.readsFeed : isWorking, isOnStandby: phase == .onStandby,
             isDrained: phase == .drained, leaseLosses: counts[.leaseLosses] ?? 0,
             fencedCommits: counts[.fencedCommits] ?? 0, unknownCommits: counts[.unknownCommits] ?? 0,
             snapshot: snapshot)

@@ -38,7 +38,7 @@ package final class Counts: Sendable {
     }
 
     /// For a process that works next to the one that keeps the counts. Nil if no rule counts.
-    package static func askingForRecounts(_ ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
+    package static func requestingRecounts(_ ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
         ruleSet.aggregates.isEmpty ? nil : Counts([], [:], ledger, asksForRecounts: true)
     }
 

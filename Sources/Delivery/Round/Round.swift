@@ -98,12 +98,12 @@ struct Round {
 
     /// Lets a stage carry out its part of the decisions.
     private mutating func pass(_ stage: inout some EffectStage) async throws {
-        let concerned = active.indices.filter { active[$0].plan.map(stage.isFor) == true }
-        guard !concerned.isEmpty else { return }
+        let affected = active.indices.filter { active[$0].plan.map(stage.isFor) == true }
+        guard !affected.isEmpty else { return }
         // Candidates that are over need not wait for others.
-        if stage.asksOthers { try await record() }
-        let answers = try await stage.carryOut(concerned.compactMap { active[$0].staged })
-        take(answers, of: concerned)
+        if stage.mayTakeLong { try await record() }
+        let answers = try await stage.carryOut(affected.compactMap { active[$0].staged })
+        take(answers, of: affected)
     }
 
     /// Takes the answers of a stage, one for each of these candidates.

@@ -3,7 +3,7 @@ internal import Rules
 /// Postpones documents that are written too often. Their latest content is decided later.
 struct BusyStage: EffectStage {
     let context: RoundContext
-    let asksOthers = false
+    let mayTakeLong = false
 
     func isFor(_ plan: Plan) -> Bool { plan.decision.isChanged }
 

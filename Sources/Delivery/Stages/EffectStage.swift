@@ -1,7 +1,7 @@
 /// Carries out one kind of effect of decisions.
 protocol EffectStage {
     /// Whether it asks the gateway or writes files, which may take a while.
-    var asksOthers: Bool { get }
+    var mayTakeLong: Bool { get }
 
     /// Whether a decision has effects of this stage.
     func isFor(_ plan: Plan) -> Bool
@@ -14,5 +14,5 @@ protocol EffectStage {
 }
 
 extension EffectStage {
-    var asksOthers: Bool { true }
+    var mayTakeLong: Bool { true }
 }

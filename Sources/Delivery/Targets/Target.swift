@@ -66,7 +66,7 @@ struct Target: Sendable {
         let advice = history.record(outcome, orders: write.orders.count, attemptLimit: attemptLimit)
         switch advice {
         case .written: orders = write.rest
-        case .splitUp: isSplit = true
+        case .split: isSplit = true
         case .again, .failed, .postponed: break
         }
         return advice

@@ -180,7 +180,7 @@ struct TargetWriter {
                 outcome, of: write.write, write.content.document, attemptLimit: limits.attempts)
             {
             case .written(let revision): written.append((write, revision))
-            case .again, .splitUp: break
+            case .again, .split: break
             case .failed(let reason):
                 for order in orders.map({ batch.orders[$0] }) {
                     result.fail(order.plan, order.failure(target.place.id, reason))

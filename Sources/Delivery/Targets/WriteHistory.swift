@@ -31,7 +31,7 @@ struct WriteHistory: Sendable {
     enum Advice: Equatable {
         case written(RevisionID)
         /// One of several orders may be refused: write them one by one.
-        case splitUp
+        case split
         /// Read it again, and write it if that is still needed.
         case again
         /// The orders of the write are impossible.
@@ -45,7 +45,7 @@ struct WriteHistory: Sendable {
         conflicts = outcome == .conflict ? conflicts + 1 : 0
         switch outcome {
         case .written(let revision): return .written(revision)
-        case .rejected where orders > 1: return .splitUp
+        case .rejected where orders > 1: return .split
         case .rejected: return .failed(reason: outcome.explanation)
         case .undecided: return .again
         case .conflict: return retry(outcome, unexplainedConflicts, attemptLimit)

@@ -41,8 +41,8 @@ package enum SettlingRevision {
     /// - Returns: Nil if its generation is not higher.
     package static func history(of id: RevisionID, after leaf: ConflictLeaf) -> JSONText? {
         guard let generation = id.generation, generation > leaf.generation else { return nil }
-        let between = (leaf.generation + 1..<generation).reversed().map { placeholder(after: leaf.revision, $0) }
-        return NewRevision.history([digest(of: id.text)] + between + leaf.history.map(digest), start: generation)
+        let intermediate = (leaf.generation + 1..<generation).reversed().map { placeholder(after: leaf.revision, $0) }
+        return NewRevision.history([digest(of: id.text)] + intermediate + leaf.history.map(digest), start: generation)
     }
 
     private static func digest(of revision: String) -> String { String(revision.drop { $0 != "-" }.dropFirst()) }

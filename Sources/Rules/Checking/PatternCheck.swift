@@ -70,7 +70,7 @@ enum PatternCheck {
             && parts[0].dropFirst() == parts[1].dropLast()
     }
 
-    // MARK: - CandidateOutcomes
+    // MARK: - Endings
 
     /// A file extension after an unescaped '.': `.png$`, `.(png|jpg)$`.
     private static func unescapedEnding(_ pattern: String) -> String? {

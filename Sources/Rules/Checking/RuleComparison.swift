@@ -126,7 +126,9 @@ struct RuleComparison {
     }
 
     private func isLoop(_ index: Int, _ other: Int, at path: [String], _ touch: RulePrediction.Touch) -> Bool {
-        guard let otherTouch = rules[other].prediction.lastTouches[path], touch.undoes(otherTouch) else { return false }
+        guard let earlierTouch = rules[other].prediction.lastTouches[path], touch.undoes(earlierTouch) else {
+            return false
+        }
         return returns(index, by: other) || returns(other, by: index)
     }
 

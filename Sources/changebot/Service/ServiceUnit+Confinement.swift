@@ -64,7 +64,7 @@ extension ServiceUnit {
             ]
                 + common
         }
-        let ofSystem =
+        let systemPaths =
             [
                 "",
                 "# Restrictions. Home folders are hidden, and everything outside StateDirectory= is read-only.",
@@ -92,6 +92,6 @@ extension ServiceUnit {
             "# IPAddressDeny=any",
             "# IPAddressAllow=localhost",
         ]
-        return ofSystem + common + advice
+        return systemPaths + common + advice
     }
 }

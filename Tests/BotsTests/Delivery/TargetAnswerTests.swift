@@ -137,7 +137,7 @@ import Testing
         let refusal = BulkOutcome.rejected(status: 403, reason: "no")
         #expect(
             target.record(refusal, of: try Self.write([0, 1, 2]), try Self.document(), attemptLimit: Self.limit)
-                == .splitUp)
+                == .split)
         #expect(target.isSplit && target.orders == [0, 1, 2])
         let alone = try Self.write([0], rest: [1, 2])
         #expect(target.record(refusal, of: alone, try Self.document(), attemptLimit: Self.limit) != .again)

@@ -62,16 +62,16 @@ extension FleetSnapshot {
 extension FleetSnapshot.Member {
     /// What the member is doing.
     var state: String {
-        switch (isDrained, isAtWork: isAtWork) {
-        case (true, isAtWork: true): "drains"
-        case (true, isAtWork: false): "drained"
-        case (false, isAtWork: true): runs ? "runs" : "works"
-        case (false, isAtWork: false): "waits"
+        switch (isDrained, isWorking: isWorking) {
+        case (true, isWorking: true): "drains"
+        case (true, isWorking: false): "drained"
+        case (false, isWorking: true): runs ? "runs" : "works"
+        case (false, isWorking: false): "waits"
         }
     }
 
     /// Whether it holds leases, which it would give back when drained.
-    var isAtWork: Bool { runs || shares }
+    var isWorking: Bool { runs || shares }
 
     /// Whether its process ends by itself: a command, or a one-shot run.
     var isPassing: Bool { role.isEmpty && !shares }

@@ -77,7 +77,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
                 guard member.isDrained else {
                     throw CommandError(.temporaryFailure, "the drain was undone meanwhile: \(name)")
                 }
-                guard member.isAtWork else { return try Console.write(["drained: \(name)"]) }
+                guard member.isWorking else { return try Console.write(["drained: \(name)"]) }
                 guard !isOver else {
                     throw CommandError(
                         .temporaryFailure, "the member is not drained after \(time): it \(member.rest): \(name)")
