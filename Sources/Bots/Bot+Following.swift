@@ -164,12 +164,12 @@ extension Bot {
         return try await DocumentTimers(ledger, rules: rules)
     }
 
-    /// What rules with `changed`, `enter` or `leave` saw last; nil if there are no such rules.
+    /// The states that rules with `changed`, `enter` or `leave` last saw. Nil if there are no such rules.
     private func lastSeen(_ ledger: Ledger) async throws -> LastSeenDocuments? {
         let (documents, edited) = try await LastSeenDocuments.open(ruleSet, in: ledger)
         if !edited.isEmpty {
             logger.notice(
-                "rules start anew because their conditions were edited: what they saw of documents is forgotten",
+                "rules with 'changed', enter or leave were edited: they forget the documents that they have seen",
                 metadata: [LogKey.rules: "\(edited.joined(separator: ", "))"])
         }
         return documents

@@ -140,7 +140,7 @@ private struct LeftOutRules {
             to: logger)
         log(
             comparing,
-            "rules with 'changed', enter or leave compare changes, so only 'changebot run' applies them; 'changebot fix --learn' shows them all documents",
+            "rules with 'changed', enter or leave follow the feed, so only 'changebot run' applies them; to let them learn all documents, run 'changebot fix --learn'",
             to: logger)
     }
 

@@ -31,7 +31,7 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - timers: The timers of the bot that the documents belong to; nil: none.
-    ///   - lastSeen: What the rules saw last of the documents; nil: nothing is known, and nothing recorded.
+    ///   - lastSeen: The document states that rules last saw. Nil: none are known, and none are recorded.
     ///   - counters: The run's counters so far, if it restarts after a reset of the database.
     ///   - counts: Nil: no rule counts, or this run does not keep counts.
     /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a rule can't be

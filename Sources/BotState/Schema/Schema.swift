@@ -57,7 +57,7 @@ package enum Schema {
         Table(
             "comparing_rule", key: ["name", "fingerprint"], since: 2,
             [.number("number"), .bytes("name"), .text("fingerprint")]),
-        // What they saw last of documents: `seen` as in ``LastSeen``.
+        // The document states that they last saw. `seen` is an encoded ``LastSeen``.
         Table("last_seen", key: ["id", "rule"], since: 2, [.bytes("id"), .int("rule"), .bytes("seen")]),
         // `rules` is a JSON array of names. `begun` is the start of the pass under way, `done` that of the last
         // finished pass.

@@ -1,20 +1,19 @@
 package import GatewayClient
 package import Rules
 
-/// What rules saw last of a document, as far as it has changed.
+/// The new states of a document for the rules that saw it change.
 package struct SeenDocument: Sendable {
     package let id: DocumentID
-    /// With the number of each rule.
+    /// The new states, each with the number of its rule.
     let seen: [(rule: Int, lastSeen: LastSeen)]
 
     package init(id: DocumentID, seen: [(rule: Int, lastSeen: LastSeen)]) { (self.id, self.seen) = (id, seen) }
 }
 
-/// The changes of what rules saw last that result from settled decisions.
+/// The changes of last seen states that result from settled decisions.
 package struct SeenChanges: Sendable {
     package var documents: [SeenDocument] = []
-    /// Whether documents that are known already keep what is recorded: a pass over all documents may have read them
-    /// before the run did.
+    /// Whether existing records are kept: the run may have seen a newer revision than a pass over all documents.
     package var onlyAdds = false
 
     package init(documents: [SeenDocument] = [], onlyAdds: Bool = false) {
@@ -36,19 +35,19 @@ package struct SeenChanges: Sendable {
     }
 }
 
-// What rules with `changed`, `enter` or `leave` saw last of each document.
+// The last seen states of documents, for rules with `changed`, `enter` or `leave`.
 extension Ledger {
-    /// The numbers of rules under which the table knows them.
+    /// The numbers that identify rules in the table.
     package struct ComparingRules: Sendable {
-        /// In the order of the rules; nil: the state is only read, and does not know the rule.
+        /// In the order of the rules. Nil: the state is read-only and does not contain the rule.
         package var numbers: [Int?] = []
-        /// The rules of which an earlier version was known. They start anew.
+        /// The rules that were edited since they were recorded. They forget all documents.
         package var edited: [String] = []
     }
 
     /// Looks up these rules, and records new ones. One transaction.
     ///
-    /// - Parameter isAlone: Whether no other process has rules with this state. Then what other rules saw is deleted.
+    /// - Parameter isAlone: Whether no other process uses this state. Then the records of all other rules are deleted.
     package func openLastSeen(_ rules: [ComparingRule], isAlone: Bool) async throws(StateError) -> ComparingRules {
         let (known, found) = try await read { database in
             let rows = try database.rows("SELECT number, name, fingerprint FROM comparing_rule")
@@ -72,7 +71,7 @@ extension Ledger {
                 try database.execute("DELETE FROM comparing_rule WHERE number = ?", [number])
             }
             return try zip(rules, found).map { rule, number in
-                // Another member may have recorded it meanwhile.
+                // Another member may have recorded it in the meantime.
                 if let number { return number as Int? }
                 try database.execute(
                     "INSERT INTO comparing_rule (name, fingerprint) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -85,7 +84,7 @@ extension Ledger {
         return ComparingRules(numbers: numbers ?? found, edited: edited)
     }
 
-    /// What rules saw last of each of these documents, by the number of the rule.
+    /// The last seen state of each of these documents, with the number of the rule.
     package func lastSeen(of documents: [DocumentID]) async throws(StateError) -> [[(rule: Int, encoded: [UInt8])]] {
         guard !documents.isEmpty else { return [] }
         return try await read { database in
@@ -95,7 +94,7 @@ extension Ledger {
         }
     }
 
-    /// Calls `body` with each document that a rule knows.
+    /// Calls `body` with each document that a rule remembers.
     package func forEachSeenDocument(_ body: (DocumentID) -> Void) throws(StateError) {
         try read { database in
             try database.forEachRow("SELECT DISTINCT id FROM last_seen", []) { row in
@@ -105,7 +104,7 @@ extension Ledger {
         }
     }
 
-    /// How many documents each rule knows, by the rule's name.
+    /// The number of documents that each rule remembers, by the rule's name.
     package func seenCounts() throws(StateError) -> [String: Int] {
         try read { database in
             let rows = try database.rows(

@@ -14,7 +14,7 @@ struct PassRunner: Sendable {
         let mode: Mode
         /// Where timers of rules with `at:` are recorded. Nil: they are not.
         var timers: DocumentTimers?
-        /// Where a pass that only learns records what rules see.
+        /// Where a learning pass stores what rules see.
         var lastSeen: LastSeenDocuments?
         let beginning: Logger.Message
         let end: Logger.Message
@@ -87,9 +87,10 @@ extension PassRunner.Pass {
     /// Rules with `changed`, `enter` or `leave` that are new or changed.
     static func learning(_ rules: [String], _ lastSeen: LastSeenDocuments?) -> Self {
         Self(
-            rules: rules, mode: .learn, lastSeen: lastSeen, beginning: "showing all documents to new and changed rules",
-            end: "showed all documents to new and changed rules",
-            failure: "not all documents could be shown to new and changed rules; the next start tries again")
+            rules: rules, mode: .learn, lastSeen: lastSeen,
+            beginning: "new and changed rules are learning all documents, without firing",
+            end: "new and changed rules have learned all documents",
+            failure: "new and changed rules could not learn all documents; the next start tries again")
     }
 
     /// Rules that are due at `time`; `began` is when the pass began. Both in seconds since 1970.

@@ -7,7 +7,7 @@ struct ChangedRules: Equatable {
     var plain: [String] = []
     /// Rules with `at`. `fix` keeps no timers, so only the run itself can apply them.
     var timed: [String] = []
-    /// Rules with `changed`, `enter` or `leave`, which `fix --learn` can show the older documents.
+    /// Rules with `changed`, `enter` or `leave`, which learn the older documents with `fix --learn`.
     var comparing: [String] = []
     /// Whether rules with `aggregate` have changed. The run counts all documents for them.
     var areCounted = false

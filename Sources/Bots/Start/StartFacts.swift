@@ -125,7 +125,7 @@ extension RunStart {
                 remedy: fixOptions.map { _ in "start the bot with --catch-up-changed-rules, once" })
         case .comparingRulesChanged(let names):
             logger.notice(
-                "rules with 'changed', enter or leave are new or edited: they see older documents for the first time when these change; to show them all documents now, without acting: \(learnCommand(names, options, fixOptions))",
+                "rules with 'changed', enter or leave are new or edited: they first see older documents when these change; to let them learn all documents now, without firing: \(learnCommand(names, options, fixOptions))",
                 metadata: [LogKey.rules: "\(names.joined(separator: ", "))"])
         case .otherCopy:
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")

@@ -3,24 +3,24 @@ internal import GatewayClient
 internal import Locking
 package import Rules
 
-/// What the rules with `changed`, `enter` or `leave` saw last of the documents. The ledger stores it; this is the run's
-/// view of it. The run and its passes over all documents share one.
+/// The states of documents that rules with `changed`, `enter` or `leave` last saw. The ledger stores them; this type
+/// reads them for the run. The run and its passes over all documents share one instance.
 package final class LastSeenDocuments: Sendable {
     /// The ledger of the run.
     package let ledger: Ledger
     private let rules: [Int: ComparingRule]
     private let numbers: [String: Int]
-    /// Documents that rules with `enter` or `leave` know; they are not removed before the end of the run. Nil: any
-    /// document may be known, because other processes share the state, or no rule needs this.
+    /// The documents that rules with `enter` or `leave` remember. None is removed before the end of the run. Nil if any
+    /// document may be remembered, because other processes share the state, or if no rule needs this.
     private let known: Locked<BloomFilter>?
-    /// Whether documents must be decided that are known, even if no rule can fire on them.
+    /// Whether remembered documents must be decided even if they no longer match any rule.
     private let looksAtKnown: Bool
 
-    /// Nil if no rule compares. If no other process has rules with this state, deletes what the ledger has about other
-    /// rules.
+    /// Looks up the rules in the ledger, and adds new ones. Deletes the records of removed rules, unless other processes
+    /// share the state. Returns nil documents if no rule compares.
     ///
-    /// - Parameter belongsToRun: Whether this belongs to the run that owns the ledger, with all its rules.
-    /// - Returns: Also the names of rules that start anew, because they were edited.
+    /// - Parameter belongsToRun: Whether the caller is the run that owns the ledger, with all its rules.
+    /// - Returns: Also the names of edited rules, which forget all documents.
     package static func open(
         _ ruleSet: RuleSet, in ledger: Ledger, belongsToRun: Bool = true
     ) async throws(StateError) -> (documents: LastSeenDocuments?, edited: [String]) {
@@ -50,9 +50,9 @@ package final class LastSeenDocuments: Sendable {
         }
     }
 
-    /// Whether the document must be decided because a rule may know it.
+    /// Whether the document must be decided because a rule may remember it.
     ///
-    /// - Parameter id: Evaluated only if any document may be known.
+    /// - Parameter id: Evaluated only if any document may be remembered.
     func mayKnow(_ id: @autoclosure () -> DocumentID) -> Bool {
         guard looksAtKnown else { return false }
         guard let known else { return true }
@@ -61,7 +61,7 @@ package final class LastSeenDocuments: Sendable {
         return known.withLock { $0.mayContain(hash) }
     }
 
-    /// What rules saw last of each of these documents, by the rule's name.
+    /// The last seen state of each of these documents, by the rule's name.
     func lastSeen(of documents: [DocumentID]) async throws(StateError) -> [[String: LastSeen]] {
         try await ledger.lastSeen(of: documents).map { records in
             var seen: [String: LastSeen] = [:]
@@ -73,7 +73,8 @@ package final class LastSeenDocuments: Sendable {
         }
     }
 
-    /// The changes that result from decisions. Record them at once: later changes already find these documents.
+    /// The changes that result from decisions. The caller must store them at once, because later changes already count
+    /// these documents as remembered.
     func changes(_ decided: [CandidateOutcomes.Ended], onlyAdds: Bool) -> SeenChanges {
         let documents = decided.compactMap { ended -> SeenDocument? in
             let seen = ended.result.seen.compactMap { seen in numbers[seen.rule].map { ($0, seen.lastSeen) } }

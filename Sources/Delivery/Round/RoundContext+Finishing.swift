@@ -74,7 +74,7 @@ extension RoundContext {
             counts: try await state.counts?.changes(of: outcomes))
     }
 
-    /// A pass has its own state, but uses the timers of the run, and what its rules saw last.
+    /// A pass has its own state, but uses the run's timers and last seen states.
     private func store(_ record: Record) async throws -> StoredRecord {
         var own = record
         if let timers = state.timers, timers.ledger !== state.ledger {

@@ -1,7 +1,7 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// Finds mistakes in rules that compare documents with what they saw of them last.
+/// Finds mistakes in rules that compare documents with earlier states.
 enum EdgeCheck {
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
         guard let edges = rule.rule.edges else { return [] }
@@ -9,7 +9,7 @@ enum EdgeCheck {
             + nothingRemembered(rule, edges)
     }
 
-    /// Members that no document has that matches: they are always missing, so they never differ.
+    /// Members that no matching document can have: they are always missing, so they never differ.
     private static func impossibleMembers(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
         guard edges.on == .change, !edges.changed.isEmpty,
             edges.changed.allSatisfy({ member in rule.when.contains { $0.excludes(member) } })
@@ -18,12 +18,12 @@ enum EdgeCheck {
         return [
             rule.warning(
                 at: rule.position(of: "changed"), .neverFires,
-                "it never fires: `when` matches only documents in which \(names) can't exist, because a part of the name "
-                    + "is not an object; name the member that has a value")
+                "it never fires: `when` matches only documents that can't have \(names), because part of the path is not "
+                    + "an object; name the member that has a value")
         ]
     }
 
-    /// A rule with `enter` whose own actions end the match: the document enters again each time that it matches.
+    /// A rule with `enter` whose own actions end the match, so that the document enters again at each match.
     private static func endingAtOnce(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
         guard edges.on == .enter, rule.rule.condition == nil, !rule.prediction.touched.isEmpty else { return [] }
         var knowledge = Knowledge(firing: rule)
@@ -32,8 +32,8 @@ enum EdgeCheck {
         return [
             rule.warning(
                 at: rule.position(of: "on"), .endsAtOnce,
-                "its own actions end the match, so a document enters again whenever it matches; remove 'on': the rule then "
-                    + "does the same, and needs to remember nothing")
+                "its own actions end the match, so a document enters each time it matches; remove 'on': the rule then does "
+                    + "the same, but remembers nothing")
         ]
     }
 

@@ -10,7 +10,7 @@ package struct DecisionInput: Sendable {
     package let sequence: [UInt8]?
     /// The times for which rules with `at:` have already fired, by rule name.
     package let firedTimes: [String: Int]
-    /// What rules saw last of the document, by rule name.
+    /// The states of the document that rules last saw, by rule name.
     package let lastSeen: [String: LastSeen]
     /// Whether it can't be seen any longer: only rules with `leave` apply.
     package let isLost: Bool

@@ -1,8 +1,8 @@
 internal import LosslessJSON
 
-// Rules with `changed`, `enter` or `leave`, which compare the document with what they saw of it last.
+// Rules with `changed`, `enter` or `leave`, which compare the document with the state that they last saw.
 extension DecisionRun {
-    /// Notes what a rule sees of the document as it is now.
+    /// Records what a rule sees of the document in its current state.
     ///
     /// - Returns: Nil if the rule certainly does not fire.
     mutating func comparison(
@@ -26,13 +26,13 @@ extension DecisionRun {
         return nil
     }
 
-    /// Notes what the rule of an attempt saw.
+    /// Records what the rule of an attempt saw.
     mutating func noteSeen(_ attempt: RuleAttempt) {
         if attempt.rule.edges != nil { pass.seen[attempt.index] = attempt.seen }
     }
 
-    /// What must be recorded: where rules see something else now than before. The last pass looked at the final
-    /// document.
+    /// What must be stored: the states that differ from those that the rules saw before. The last pass looked at the
+    /// final document.
     func seen() -> [SeenByRule] {
         var records: [SeenByRule] = []
         for (index, seen) in pass.seen.sorted(by: { $0.key < $1.key }) {
@@ -50,14 +50,14 @@ extension DecisionRun {
 }
 
 extension Rule {
-    /// The error for a document of which the rule would remember this many bytes.
+    /// The error for a document if the values to remember have this many bytes.
     fileprivate func remembersTooMuch(_ size: Int) -> DecisionError {
         let keys = EdgeCondition.keys.reversed().compactMap { definition.source.member($0) }
         let position = keys.first?.position ?? position
         return DecisionError(
             rule: name,
-            reason: "the members that the rule remembers have \(size) bytes, but it remembers at most "
-                + "\(EdgeCondition.valuesLimit) of a document; name smaller members in 'remember', or don't use "
-                + "$before (\(definition.path):\(position.line):\(position.column))")
+            reason: "the values to remember have \(size) bytes, but the limit is \(EdgeCondition.valuesLimit) for each "
+                + "document; name smaller members in 'remember', or don't use $before "
+                + "(\(definition.path):\(position.line):\(position.column))")
     }
 }

@@ -1,15 +1,15 @@
 internal import Encodings
 package import LosslessJSON
 
-/// A rule that compares documents with what it saw of them last, as the state knows it.
+/// A rule that compares documents with the states that it last saw, as recorded in the bot's state.
 package struct ComparingRule: Sendable, Hashable {
     package let name: String
-    /// Differs if what the rule remembers of a document has another meaning: its selectors, `if`, `on`, `changed` or
-    /// `remember` were edited. Then the rule starts anew.
+    /// Changes if an edit of the selectors, `if`, `on`, `changed` or `remember` gives the remembered states another
+    /// meaning. The rule then forgets all documents.
     package let fingerprint: String
     /// The number of its members in `changed`, for ``LastSeen/init(encoded:memberCount:)``.
     package let memberCount: Int
-    /// Whether it must look at documents that it knows even if they match nothing any longer.
+    /// Whether it must see changes of documents that it remembers, even if they no longer match any rule.
     package let tracksMatches: Bool
 
     init?(_ rule: Rule) {
@@ -34,7 +34,7 @@ extension RuleSet {
     /// The rules with `changed`, `enter` or `leave`, in order.
     package var comparing: [ComparingRule] { comparingRules.compactMap { ComparingRule(rules[$0]) } }
 
-    /// What these rules know after they have seen a document, by the rule's name.
+    /// What these rules remember after they have seen a document, by the rule's name.
     package func lastSeen(of document: JSONText, now: Int) async -> [String: LastSeen] {
         guard !comparingRules.isEmpty else { return [:] }
         let isDeleted = document.root["_deleted"]?.bool == true
@@ -43,10 +43,10 @@ extension RuleSet {
         return Dictionary(seen.map { ($0.rule, $0.lastSeen) }) { first, _ in first }
     }
 
-    /// A set with only these rules.
+    /// A set with only the rules that compare.
     package func onlyComparing() -> RuleSet { RuleSet(rules.filter { $0.edges != nil }, of: self) }
 
-    /// A set without these rules, which follow the feed.
+    /// A set without the rules that compare, which apply only to the changes feed.
     package func withoutComparing() -> RuleSet {
         comparingRules.isEmpty ? self : RuleSet(rules.filter { $0.edges == nil }, of: self)
     }

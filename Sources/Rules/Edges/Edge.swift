@@ -1,28 +1,28 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// The difference between two looks at a document for which a rule with `changed`, `enter` or `leave` fires.
+/// The difference between two states of a document that makes a rule with `changed`, `enter` or `leave` fire.
 package struct Edge: Sendable, Equatable {
     /// What happened.
     package enum Kind: String, Sendable {
-        /// A member in `changed` has another value.
+        /// A member in `changed` has a new value.
         case change
-        /// The document matches the rule now.
+        /// The document now matches the rule.
         case enter
-        /// It does not match any longer, is deleted, or can't be seen.
+        /// It no longer matches, is deleted, or is no longer visible.
         case leave
-        /// No difference: the rule also fires for any change or deletion.
+        /// No difference: the rule fires for any change or deletion.
         case none
     }
 
     package let kind: Kind
-    /// Identifies the edge among those of the rule and the document. The same after a crash, whatever revision the
-    /// document has then, as long as it has the same values. Nil without a difference: the revision identifies it.
+    /// Identifies the edge among those of the rule and the document. After a crash it is the same if the compared values
+    /// are, even if the revision has changed. Nil without a difference: the revision identifies it.
     package let key: String?
-    /// The names of the members in `changed` that differ. When the rule sees the document for the first time: those that
+    /// The names of the members in `changed` that differ. If the rule sees the document for the first time: those that
     /// the document has.
     package let changed: [String]
-    /// The earlier values, as an object. Null when the rule sees the document for the first time.
+    /// The earlier values, as an object. Null if the rule sees the document for the first time.
     let before: [UInt8]
 
     init(_ kind: Kind, after: LastSeen?, now: [MemberDigest], changed: [String], before: [UInt8]) {
@@ -35,13 +35,13 @@ package struct Edge: Sendable, Equatable {
 
     private init() { (kind, key, changed, before) = (.none, nil, [], Array("null".utf8)) }
 
-    /// Nothing is known.
+    /// The value for a document without a known earlier state.
     static let nothing = Edge()
 
     /// The names of the additional variables in the programs of such rules.
     static let variables = ["changed", "before"]
 
-    /// Their values.
+    /// The values of these variables, as JSON.
     var locals: [(name: String, json: [UInt8])] {
         var list = JSONWriter()
         list.array { list in for name in changed { list.string(name) } }

@@ -1,15 +1,15 @@
 internal import LosslessJSON
 
 extension EdgeCondition {
-    /// The keys of a rule that belong to it.
+    /// The keys of a rule for this condition.
     static let keys = ["changed", "remember", "first"]
 
-    /// Whether a rule compares documents with earlier ones, so that its programs have `$changed` and `$before`.
+    /// Whether a rule compares documents with earlier states, so that its programs have `$changed` and `$before`.
     static func isIn(_ object: SourceObject, _ on: Rule.Changes) -> Bool {
         object.node("changed") != nil || !on.isDisjoint(with: [.enter, .leave])
     }
 
-    /// Nil if the rule compares nothing, or, with errors, if something is wrong.
+    /// Nil if the rule compares nothing. Also nil, with errors, if the condition is invalid.
     ///
     /// - Parameter keepsValues: Whether a program of the rule reads `$before`.
     init?(_ object: SourceObject, _ on: Rule.Changes, when: Selector?, keepsValues: Bool, _ reading: RuleReading) {
@@ -37,8 +37,8 @@ extension EdgeCondition {
         if let first = node.text.flatMap(FirstLook.init) { return first }
         errors.report(
             at: node.position,
-            "'first' must be fire or learn: whether the rule fires for a document that it sees for the first time; "
-                + "write one of them")
+            "'first' must be fire or learn, and says whether the rule fires for a document that it sees for the first "
+                + "time; write one of them")
         return nil
     }
 
@@ -68,38 +68,37 @@ extension EdgeCondition {
     private static func checkEdges(_ object: SourceObject, _ on: Rule.Changes, _ first: FirstLook?) {
         let errors = object.errors
         if let node = object.node("changed"), !on.contains(.change) {
-            let remedy =
-                on == .delete ? "remove 'changed', or delete from 'on'" : "add change to 'on', or remove 'changed'"
-            errors.report(at: node.position, "'changed' is about written documents, and 'on' has no change; \(remedy)")
+            let remedy = on == .delete ? "remove 'changed' or 'on'" : "add change to 'on', or remove 'changed'"
+            errors.report(at: node.position, "'changed' only restricts change, which 'on' does not include; \(remedy)")
         } else if let node = object.node("changed"), on.contains(.delete) {
             errors.report(
                 at: node.position,
                 "'changed' can't be combined with delete in 'on': a deleted document has no members; "
-                    + "write two rules, or leave instead of delete")
+                    + "write two rules, or replace delete with leave")
         }
         if let node = object.node("first"), first == .fire, on == .leave {
             errors.report(
                 at: node.position,
-                "first: fire has no meaning with leave alone: a document that the rule never saw has not left; "
+                "first: fire has no effect if 'on' is only leave: a document that the rule never saw can't leave; "
                     + "remove 'first'")
         }
         if let node = object.node("remember"), on == .enter {
             errors.report(
                 at: node.position,
-                "'remember' has no meaning with enter alone: nothing is remembered about documents that don't match; "
+                "'remember' has no effect if 'on' is only enter: no values are remembered of documents that don't match; "
                     + "remove it")
         }
     }
 
-    /// Reports an `if` that depends on earlier values although it defines what enters and leaves.
+    /// Reports an `if` that reads earlier values although it determines which documents enter and leave.
     static func check(_ condition: SourceNode?, _ errors: SourceErrors) {
         guard let program = condition?.member("jq") ?? condition, let text = program.text,
             let name = Edge.variables.first(where: { text.contains("$\($0)") })
         else { return }
         errors.report(
             at: program.position,
-            "with enter or leave, 'if' says which documents belong to the rule, so it can't read $\(name); compare in "
-                + "'then', or write a rule with 'changed'")
+            "with enter or leave, 'if' determines which documents match, so it can't read $\(name); compare in 'then', "
+                + "or write a rule with 'changed'")
     }
 
     /// Reports actions that a rule with `leave` can't have.

@@ -1,7 +1,8 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// The part of a rule that compares a document with what the rule saw last of it: `changed`, `on: [enter]`, `on: [leave]`.
+/// The part of a rule that compares a document with the state that the rule last saw: `changed`, `on: [enter]`,
+/// `on: [leave]`.
 struct EdgeCondition: Sendable {
     /// What to do with a document that the rule sees for the first time.
     enum FirstLook: String, Sendable {
@@ -12,23 +13,23 @@ struct EdgeCondition: Sendable {
     let changed: [MemberPath]
     /// The members whose values are remembered.
     private let remembered: [MemberPath]
-    /// `first`. Nil: the default of the edge.
+    /// The value of `first`. Nil: the default for the kind of edge.
     let first: FirstLook?
     let on: Rule.Changes
-    /// The documents that the rule looks at, besides those that it knows. With `changed`: all that match the conditions
-    /// of `when` on other members, because a document may match only once such a member has changed.
+    /// Selects the documents that the rule compares, in addition to those that it remembers. With `changed`, it omits the
+    /// conditions of `when` on these members, because a document may not match until such a member has changed.
     let scope: Selector
 
-    /// The most bytes of the remembered values of one document.
+    /// The maximum size of the remembered values of one document, in bytes.
     static let valuesLimit = 4096
 
     /// The names of the members whose values are remembered, sorted.
     var rememberedNames: [String] { remembered.map(\.text).sorted() }
 
-    /// Whether the rule knows of each document whether it matches.
+    /// Whether the rule remembers which documents match.
     var tracksMatches: Bool { !on.isDisjoint(with: [.enter, .leave]) }
 
-    /// Whether documents that don't match must be recorded, so that they are not seen for the first time later.
+    /// Whether documents that don't match are remembered too, so that a later match is not their first time.
     private var recordsOthers: Bool { on.contains(.enter) && first(.enter) == .learn }
 
     func first(_ kind: Edge.Kind) -> FirstLook { first ?? (kind == .enter ? .fire : .learn) }
@@ -65,32 +66,32 @@ extension Selector {
 extension EdgeCondition {
     /// What a rule sees of a document.
     struct Look: Sendable {
-        /// What the rule knows from earlier. Nil: it sees the document for the first time.
+        /// The state that the rule last saw. Nil: it sees the document for the first time.
         let before: LastSeen?
         /// Whether the rule's selectors hold.
         let matches: Bool
-        /// Whether the document is deleted, can't be seen any longer, or is out of the rule's scope.
+        /// Whether the document is deleted, no longer visible, or out of the rule's scope.
         let isGone: Bool
         /// The current digests of the members in `changed`.
         let digests: [MemberDigest]
         /// The current values, as ``LastSeen/values``.
         let values: [UInt8]
-        /// Whether nothing fires, because the memory is only filled.
+        /// Whether the rule only remembers the document, and does not fire.
         var onlyLearns = false
 
         /// Whether the members in `changed` differ.
         var differs: Bool { before.map { $0.digests != digests } ?? true }
     }
 
-    /// What has become of a document.
+    /// Whether a document still exists and is visible.
     enum Fate: Sendable {
         case present, deleted
-        /// This client can't see it any longer, or the rules have just deleted it.
+        /// It is no longer visible to this client, or the rules have just deleted it.
         case lost
     }
 
-    /// - Parameter before: What the rule knows from earlier.
-    /// - Returns: Nil if the rule does not look at the document.
+    /// - Parameter before: The state that the rule last saw.
+    /// - Returns: Nil if the rule ignores the document.
     func look(
         _ rule: Rule, _ document: JSONValue, _ fate: Fate, before: LastSeen?, _ scratch: MatchScratch
     ) throws(MatchError) -> Look? {
@@ -100,7 +101,7 @@ extension EdgeCondition {
             var matches = false
             if fate == .deleted, on.contains(.delete) { matches = try rule.fires(on: document, scratch) }
             guard matches || before?.matched == true else { return nil }
-            // What the rule knows of the members stays.
+            // The remembered digests are kept.
             let digests = before?.digests ?? changed.map { _ in .missing }
             return Look(before: before, matches: matches, isGone: true, digests: digests, values: [])
         }
@@ -142,7 +143,7 @@ extension EdgeCondition {
         return look.differs && (look.before != nil || first(.change) == .fire) ? .change : nil
     }
 
-    /// What the rule knows after the look. Nil: nothing.
+    /// What the rule remembers afterwards. Nil: nothing.
     func lastSeen(_ look: Look, matches: Bool) -> LastSeen? {
         if look.isGone {
             var seen = look.before
@@ -161,7 +162,7 @@ extension EdgeCondition {
 // MARK: - Remembered values
 
 extension EdgeCondition {
-    /// The remembered values of a document, as an object with these members alone. Empty if none are remembered.
+    /// The values to remember of a document, as an object with only these members. Empty if none are remembered.
     func values(in document: JSONValue) -> [UInt8] {
         guard !remembered.isEmpty else { return [] }
         var writer = JSONWriter()
@@ -172,7 +173,7 @@ extension EdgeCondition {
         return writer.bytes
     }
 
-    /// Writes members, each with the names on its path, as nested objects.
+    /// Writes members as nested objects, along their paths.
     private static func write(_ members: [(path: ArraySlice<[UInt8]>, value: JSONValue)], to writer: inout JSONWriter) {
         writer.object { writer in
             var written: Set<[UInt8]> = []

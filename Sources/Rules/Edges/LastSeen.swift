@@ -1,16 +1,17 @@
 internal import LosslessJSON
 
-/// What a rule with `changed`, `enter` or `leave` saw of a document when it last looked at it.
+/// The state of a document that a rule with `changed`, `enter` or `leave` last saw.
 ///
-/// ``encoded`` takes 9 bytes, 8 more for each member in `changed` and once an edge has fired, and the remembered values.
+/// ``encoded`` takes 1 byte, 8 more for each member in `changed`, 8 more once an edge has fired, and the remembered
+/// values.
 package struct LastSeen: Sendable, Equatable {
     /// Whether the document matched the rule.
     var matched = false
-    /// The members in `changed`, in order.
+    /// The digests of the members in `changed`, in their order.
     var digests: [MemberDigest] = []
     /// The values of the members in `changed` and `remember`, as an object. Empty if the rule needs none.
     var values: [UInt8] = []
-    /// Identifies the next edge. Different after each edge that has fired.
+    /// Part of the key of the next edge. Changes with each edge that has fired.
     var edge: UInt64 = 0
 }
 
@@ -51,7 +52,7 @@ extension LastSeen {
     }
 }
 
-/// What a rule saw last of the decided document.
+/// The state of the decided document that a rule saw.
 package struct SeenByRule: Sendable, Equatable {
     /// The rule's name.
     package let rule: String

@@ -1,15 +1,15 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// Identifies the value of a member. Equal values have equal digests, however they are written: the order of members,
-/// white space and escapes don't matter, nor does 1 or 1.0. Two different values have the same digest once in 2^64.
+/// Identifies the value of a member. Equal values have equal digests: the order of members, white space and escapes do
+/// not matter, and 1 equals 1.0. Two different values have the same digest with a probability of 2^-64.
 struct MemberDigest: Sendable, Hashable {
     let bits: UInt64
 
-    /// The digest of a member that the document does not have.
+    /// The digest of a missing member.
     static let missing = MemberDigest(bits: 0)
 
-    /// - Parameter areAttachments: Whether it is `_attachments`, or one of them.
+    /// - Parameter areAttachments: Whether the value is `_attachments`, or a part of it.
     init(_ value: JSONValue, areAttachments: Bool = false) {
         var content: [UInt8] = []
         Self.append(value, areAttachments, to: &content)
@@ -23,7 +23,7 @@ struct MemberDigest: Sendable, Hashable {
 
     private static func first(_ digest: [UInt8]) -> UInt64 { digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
-    /// Appends a value in a form that is the same for equal values. Recurses as deep as a document may be nested.
+    /// Appends a value in canonical form. Recurses as deep as a document may be nested.
     private static func append(_ value: JSONValue, _ areAttachments: Bool, to content: inout [UInt8]) {
         switch value.kind {
         case .null, .true, .false: content += value.bytes
@@ -50,14 +50,14 @@ struct MemberDigest: Sendable, Hashable {
     /// The revision in which an attachment was added is not part of its content.
     private static func isLeftOut(_ name: ArraySlice<UInt8>) -> Bool { name.elementsEqual(revisionPosition) }
 
-    /// A text with its length in front.
+    /// Appends a string, preceded by its length.
     private static func append(_ text: ArraySlice<UInt8>, to content: inout [UInt8]) {
         content.append(UInt8(ascii: "\""))
         withUnsafeBytes(of: UInt64(text.count)) { content.append(contentsOf: $0) }
         content.append(contentsOf: text)
     }
 
-    /// Whole numbers are the same with and without a fraction or an exponent.
+    /// The canonical form of a number. 1, 1.0 and 1e0 have the same.
     private static func number(_ value: JSONValue) -> [UInt8] {
         let text = String(decoding: value.bytes, as: UTF8.self)
         if text == "-0" { return [UInt8(ascii: "0")] }

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A member of documents that a rule names in `changed` or `remember`: `complete`, `address.city`.
+/// The path of a member that a rule names in `changed` or `remember`: `complete`, `address.city`.
 struct MemberPath: Sendable, Hashable {
     /// As in the rule file.
     let text: String
@@ -19,7 +19,7 @@ struct MemberPath: Sendable, Hashable {
     private static let attachments = Array("_attachments".utf8)
     private var isOfAttachments: Bool { path.steps.first?.name == Self.attachments }
 
-    /// Whether one of the members contains the other, or they are the same.
+    /// Whether the members are the same, or one contains the other.
     func overlaps(_ other: FieldPath) -> Bool {
         zip(path.steps, other.steps).allSatisfy { $0.name == $1.name }
     }
@@ -28,10 +28,10 @@ struct MemberPath: Sendable, Hashable {
 // MARK: - Reading
 
 extension MemberPath {
-    /// Members that describe the revision, not the content.
+    /// The names of members that describe the revision, not the content.
     private static let versions = ["_rev", "_cv", "_revisions", "_revs_info", "_conflicts", "_deleted", "_removed"]
 
-    /// Reads a list of names. Nil, with errors, if one is wrong.
+    /// Reads a list of names. Nil, with errors, if a name is invalid.
     static func list(_ node: SourceNode, _ key: String, _ errors: SourceErrors) -> [MemberPath]? {
         guard case .list(let elements) = node.content, !elements.isEmpty else {
             errors.report(
@@ -42,11 +42,10 @@ extension MemberPath {
         for element in elements {
             guard let path = read(element, key, errors) else { continue }
             if let other = paths.first(where: { $0.overlaps(path.path) }) {
-                let remedy = other.path == path.path ? "remove one" : "keep the shorter name, which contains the other"
-                errors.report(
-                    at: element.position,
-                    "'\(path.text)' and '\(other.text)' are the same member, or one is part of "
-                        + "the other; \(remedy)")
+                let problem =
+                    other.path == path.path
+                    ? "are the same member; remove one" : "overlap; keep the shorter name, which includes the other"
+                errors.report(at: element.position, "'\(path.text)' and '\(other.text)' \(problem)")
             }
             paths.append(path)
         }
@@ -57,8 +56,8 @@ extension MemberPath {
         guard let text = node.text, let path = FieldPath(text), let first = path.steps.first else {
             errors.report(
                 at: node.position,
-                "'\(key)' lists names of members, as selectors write them: complete, or address.city for a nested one; "
-                    + "correct this one")
+                "'\(key)' must list member names, written as in selectors: complete, or address.city for a nested "
+                    + "member; correct this name")
             return nil
         }
         let name = String(decoding: first.name, as: UTF8.self)
@@ -70,8 +69,8 @@ extension MemberPath {
             let index = String(decoding: step.name, as: UTF8.self)
             errors.report(
                 at: node.position,
-                "'\(text)' names an element of a list by its place (\(index)), but elements move when others are added "
-                    + "or removed; name the whole list")
+                "'\(text)' names a list element by its index (\(index)), but elements move when others are added or "
+                    + "removed; name the whole list")
             return nil
         }
         return MemberPath(text: text, path: path)
@@ -80,11 +79,11 @@ extension MemberPath {
     private static func refusal(of name: String, _ key: String) -> String? {
         switch name {
         case "_id": "'_id' never changes; name another member in '\(key)', or remove it"
-        case "_exp": "'_exp' is not part of changes, so a rule can't follow it; name another member in '\(key)'"
+        case "_exp": "'_exp' is not in the changes feed, so a rule can't compare it; name another member in '\(key)'"
         case "_attachments" where key == "remember":
             "'_attachments' can't be remembered: only 'changed' may name it; remove it"
         case let name where versions.contains(name):
-            "'\(name)' describes the revision, not the content, and is different in each revision; name members of the "
+            "'\(name)' describes the revision, not the content, and differs in each revision; name members of the "
                 + "content in '\(key)'"
         default: nil
         }

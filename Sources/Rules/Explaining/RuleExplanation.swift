@@ -66,10 +66,10 @@ package struct RuleExplanation: Sendable {
     private let kind: RuleFileKind
     /// Why the rule can't fire for this kind of change, whatever its selectors. Nil if it can.
     private let exclusion: String?
-    /// How the rule compares the document with what it saw last. Nil if it does not.
+    /// How the rule compares the document with the state that it last saw. Nil if it does not compare.
     let comparison: EdgeExplanation?
 
-    /// - Parameter lastSeen: What the rule saw last of the document.
+    /// - Parameter lastSeen: The state of the document that the rule last saw.
     init(
         _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool, lastSeen: LastSeen? = nil,
         _ explainer: inout SelectorExplainer
@@ -96,7 +96,7 @@ package struct RuleExplanation: Sendable {
             isHidden: holds && (try? rule.sees(document, MatchScratch())) == false)
     }
 
-    /// - Parameter isHidden: Whether the rule does not see the document, although its `when` holds.
+    /// - Parameter isHidden: Whether the rule can't see the document, although its `when` holds.
     private static func exclusion(
         _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool, isHidden: Bool
     ) -> String? {
@@ -179,7 +179,7 @@ package struct RuleExplanation: Sendable {
         return (firing.outcome, "\(firing.reason): \(reason)")
     }
 
-    /// The outcome if it did not matter what the rule saw last.
+    /// The outcome without the comparison with the last seen state.
     private var decisionBySelectors: (outcome: Outcome, reason: String) {
         if let earlyOutcome = earlyOutcome ?? timeOutcome { return earlyOutcome }
         return switch condition {

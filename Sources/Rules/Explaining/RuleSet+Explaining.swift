@@ -156,7 +156,7 @@ extension RuleSet {
     /// - Parameters:
     ///   - isDeleted: Whether the document is a tombstone.
     ///   - isInConflict: Whether it has other leaf revisions.
-    ///   - lastSeen: What rules saw last of it, by the rule's name.
+    ///   - lastSeen: The states of it that rules last saw, by the rule's name.
     package func explain(
         _ document: JSONText, isDeleted: Bool = false, isInConflict: Bool = false, lastSeen: [String: LastSeen] = [:]
     ) -> [RuleExplanation] {

@@ -26,7 +26,7 @@ final class Rule: Sendable {
     let name: String
     let kind: RuleFileKind
     let on: Changes
-    /// How the rule compares a document with what it saw of it last. Nil: it does not.
+    /// How the rule compares a document with the state that it last saw. Nil: it does not compare.
     let edges: EdgeCondition?
     let when: Selector
     let unless: Selector?
@@ -170,7 +170,7 @@ extension Rule {
             programs: Array(reading.uses[earlier...]), isRelated: true)
     }
 
-    /// Reads `if` and `then`. Their programs have further variables if the rule compares documents with earlier ones.
+    /// Reads `if` and `then`. Their programs have more variables if the rule compares documents with earlier states.
     private static func programs(
         _ object: SourceObject, _ on: Changes, _ reading: RuleReading
     ) -> (condition: Int?, then: [RuleStep]?) {

@@ -39,7 +39,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
 
     @Flag(
         help:
-            "Only show all documents to rules with 'changed', enter or leave: nothing fires. Stop the bot first: its state is used."
+            "Only let rules with 'changed', enter or leave learn all documents: nothing fires. Stop the bot first: its state is used."
     )
     var learn = false
 
@@ -69,7 +69,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         }
         if learn, ruleSet.comparing.isEmpty {
             throw CommandError(
-                .usage, "--learn is for rules with 'changed', enter or leave, and there are none; remove it")
+                .usage, "--learn needs rules with 'changed', enter or leave, and there are none; remove it")
         }
         var job = plan.job(ruleSet)
         job.progress = try progress(environment, plan.settings)

@@ -119,8 +119,8 @@ import Testing
         let decision = try await memory.look(#"{"_id":"t","type":"task","text":"\#(long)"}"#)
         #expect(
             decision.error?.description
-                == "rule 'a': the members that the rule remembers have 1048587 bytes, but it remembers at most 4096 of a "
-                + "document; name smaller members in 'remember', or don't use $before (rules.yaml:5:14)")
+                == "rule 'a': the values to remember have 1048587 bytes, but the limit is 4096 for each document; "
+                + "name smaller members in 'remember', or don't use $before (rules.yaml:5:14)")
         #expect(try await memory.look(#"{"_id":"t","type":"task","text":"x"}"#).error == nil)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rules
 
-/// A rule set, and what its rules saw last of one document, as the state keeps it.
+/// A rule set, and the state of one document that its rules last saw.
 struct RuleMemory {
     let set: RuleSet
     private(set) var lastSeen: [String: LastSeen] = [:]

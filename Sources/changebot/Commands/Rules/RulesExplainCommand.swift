@@ -16,7 +16,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A file with the document as rules with 'changed', enter or leave saw it last. Default: they see it for the first time.",
+            "A file with the document as rules with 'changed', enter or leave last saw it. Default: they see it for the first time.",
             valueName: "file"), completion: .file())
     var before: String?
 

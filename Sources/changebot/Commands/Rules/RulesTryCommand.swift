@@ -24,7 +24,7 @@ struct RulesTryCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The same documents as rules with 'changed', enter or leave saw them last, matched by _id. Default: the rules see each document for the first time.",
+            "The same documents as rules with 'changed', enter or leave last saw them, matched by _id. Default: the rules see each document for the first time.",
             valueName: "file"), completion: .file())
     var before: String?
 
@@ -72,7 +72,7 @@ private struct RuleTrial {
     private static let batchBytes = 4 << 20
 
     private let ruleSet: RuleSet
-    /// What rules saw last of the documents, by id and rule.
+    /// The last seen states of the documents, by id and rule.
     private var lastSeen: [String: [String: LastSeen]] = [:]
     private let decider: Decider
     private let now: Int
@@ -96,7 +96,7 @@ private struct RuleTrial {
         self.notes = notes
     }
 
-    /// Notes what rules see of an earlier document.
+    /// Records what rules see of an earlier document.
     mutating func learn(_ item: SourceItem) async {
         guard case .document(let document) = item, let id = document.text.root["_id"]?.string else { return }
         lastSeen[id] = await ruleSet.lastSeen(of: document.text, now: now)
