@@ -98,8 +98,8 @@ extension CompiledProgram {
     private static let definitions: String = {
         let refused = [
             "env": environmentMessage, "halt": "a program can't halt", "halt_error": "a program can't halt",
-            "halt_error($code)": "a program can't halt", "input": "a program has one document: there is no input",
-            "inputs": "a program has one document: there is no input", "modulemeta": "a program can't use modules",
+            "halt_error($code)": "a program can't halt", "input": "a program gets one document and no other input",
+            "inputs": "a program gets one document and no other input", "modulemeta": "a program can't use modules",
             "input_filename": "a program has no input file", "input_line_number": "a program has no input file",
             "get_search_list": "a program can't use modules",
         ]

@@ -42,7 +42,7 @@ extension PostgresAddress {
     ) throws(PostgresAddressError) -> [Host] {
         guard authority.isEmpty else {
             if names != nil || ports != nil {
-                throw .init(description: "give the hosts and ports either in front of the database or in the query")
+                throw .init(description: "write the hosts and ports either before the database name or in the query")
             }
             var hosts: [Host] = []
             for part in authority.split(separator: ",", omittingEmptySubsequences: false) {
@@ -124,7 +124,7 @@ extension PostgresAddress {
             let value = parts.count == 2 ? try decoded(parts[1], key) : ""
             if value.isEmpty { throw .init(description: "\(key) in the address of the database needs a value") }
             guard options.updateValue(value, forKey: key) == nil else {
-                throw .init(description: "\(key) is in the address of the database twice")
+                throw .init(description: "the address of the database has \(key) twice")
             }
         }
         try check(options, "sslmode", TLSMode.allCases.map(\.rawValue))

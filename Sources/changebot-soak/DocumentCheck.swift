@@ -11,7 +11,7 @@ struct DocumentCheck {
 
     var text: String {
         let sum = "\(once) documents stamped exactly once, \(deadLetters) dead letters"
-        guard !hasPassed else { return sum + "; nothing lost, nothing twice, nothing altered" }
+        guard !hasPassed else { return sum + "; nothing was lost, duplicated or altered" }
         return ([sum + ", \(wrong.count) documents are wrong:"] + wrong.prefix(20)).joined(separator: "\n  ")
     }
 

@@ -24,7 +24,7 @@ struct Soak: AsyncParsableCommand {
     @Option(help: "How often the bot is killed (SIGKILL).")
     var kills = 50
 
-    @Option(help: "How many writers change documents meanwhile.")
+    @Option(help: "The number of concurrent writers.")
     var writers = 4
 
     @Option(help: "The seed of the random numbers.")

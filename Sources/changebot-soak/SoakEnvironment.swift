@@ -22,7 +22,7 @@ struct SoakEnvironment: Sendable {
             URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent("changebot").path
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw SoakError("no changebot beside this program; run: swift build -c release")
+            throw SoakError("no changebot next to this program; run: swift build -c release")
         }
         self.faults = faults
         directory = NSTemporaryDirectory() + "changebot-soak-\(UUID().uuidString)"

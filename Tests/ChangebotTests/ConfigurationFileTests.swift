@@ -20,7 +20,7 @@ import Testing
     @Test(
         arguments: [
             ("gateway: x", 1, 1, "'version' is missing"),
-            ("version: 2\n", 1, 10, "'version: 1' only"),
+            ("version: 2\n", 1, 10, "only configuration files with 'version: 1'"),
             ("version: 1\ngatevay: x\n", 2, 1, "'gatevay' is not known to this version: did you mean 'gateway'?"),
             ("version: 1\nxyzxyz: 1\n", 2, 1, "'xyzxyz' is not known to this version; known here: name, "),
             (
@@ -35,7 +35,7 @@ import Testing
             ("version: 1\ngateway: ''\n", 2, 10, "'gateway' is empty"),
             ("version: 1\ngateway: [a]\n", 2, 10, "'gateway' must be text, not a list"),
             ("version: 1\nonce: 1\n", 2, 7, "'once' must be true or false, not a number"),
-            ("version: 1\nrules: [a, 1]\n", 2, 8, "'rules' must be a text or a list of texts"),
+            ("version: 1\nrules: [a, 1]\n", 2, 8, "'rules' must be a string or a list of strings"),
             ("version: 1\nrules: []\n", 2, 8, "'rules' is an empty list"),
             ("version: 1\nbots:\n  - name: a\n  - name: fix-a\n", 4, 11, "rename this bot or 'a' (line 3)"),
             (
@@ -220,11 +220,11 @@ import Testing
         arguments: [
             (
                 ["user": "amy"], [:], 78,
-                ":2:7: 'user' is set, but no password is: write 'password_file: PATH' beside it, with the path of a file"
+                ":2:7: 'user' is set, but no password is: write 'password_file: PATH' next to it, with the path of a file"
             ),
             (
                 ["password_file": "p"], [:], 78,
-                ":2:16: 'password_file' is set, but no user is: write 'user: NAME' beside it, or remove it"
+                ":2:16: 'password_file' is set, but no user is: write 'user: NAME' next to it, or remove it"
             ),
             (
                 ["user": "amy", "password_file": "p"], ["CHANGEBOT_PASSWORD": "x"], 64,

@@ -39,7 +39,7 @@ import Testing
         (#""status":429"#, "status 429"),
         (#""status":{"code":200,"body":"<html>","content_type":"text/plain"}"#, "status 200"),
         (#""hang":true"#, "no answer"),
-        (#""heartbeats_only":"1s""#, "nothing but a heartbeat every 1.0 seconds on _changes"),
+        (#""heartbeats_only":"1s""#, "only a heartbeat every 1.0 seconds on _changes"),
         (#""last_seq_early":2"#, "last_seq after 2 rows on _changes"),
         (#""duplicate":0.5"#, "0.5 of the rows twice on _changes"),
         (#""reorder":4,"on":"_changes""#, "rows shuffled in groups of 4 on _changes"),

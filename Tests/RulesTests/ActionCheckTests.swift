@@ -77,7 +77,7 @@ import Testing
         (#"when: {}, then: [put: {id: 'r.\(._id)', document: {}}]"#, #"such as { jq: '"text \(.member)"' }"#),
         ("when: {}, then: [merge: {jq: '{a: $ENV.HOME}'}]", "can't read the environment"),
         ("when: {}, if: 'env | has(\"A\")', then: []", "can't read the environment"),
-        ("when: {}, if: 'input', then: []", "no further input"),
+        ("when: {}, if: 'input', then: []", "no other input"),
         ("when: {}, then: [put: {id: x, document: {at: {jq: now}}}]", "'now' is the same as $now here; write $now"),
         ("when: {}, if: 'if .a then halt else . end', then: []", "use empty to do nothing"),
         (

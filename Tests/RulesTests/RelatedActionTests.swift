@@ -16,8 +16,8 @@ import Testing
     @Test(arguments: [
         ("x", "3:42: related must be an object with the keys selector, limit, then, not text"),
         ("{\(deleting)}", "3:42: 'selector' is missing; say which documents"),
-        ("{selector: {type: task}}", "3:42: 'then' is missing; say what to do to each of them"),
-        ("{selector: {type: task}, then: []}", "3:73: 'then' of related is empty; say what to do to each of them"),
+        ("{selector: {type: task}}", "3:42: 'then' is missing; write the actions for each document"),
+        ("{selector: {type: task}, then: []}", "3:73: 'then' of related is empty; write the actions for each document"),
         ("{selector: {type: task}, then: {delete: {}}}", "'then' must be a list of actions on the related documents"),
         ("{selector: {type: task}, more: 1, \(deleting)}", "'more' is not known to this version"),
         // Everything would be deleted.

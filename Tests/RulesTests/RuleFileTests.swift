@@ -132,7 +132,7 @@ import Testing
         ),
         (
             rule("name: a, when: {}, then: [{attach: {name: i, file: x, content_type: png}}]"),
-            "3:74: 'png' is not a content type; write one like image/png"
+            "3:74: 'png' is not a content type; write one such as image/png"
         ),
         (
             rule("name: a, when: {}, then: [{attach: {name: _i, file: x}}]"),

@@ -81,7 +81,7 @@ import Testing
         }
         let errors = yaml(text).errors
         #expect(errors.count == 1)
-        #expect(errors.first?.contains("with its aliases written out, the file has more than 200000 values") == true)
+        #expect(errors.first?.contains("with its aliases expanded, the file has more than 200000 values") == true)
     }
 
     @Test(arguments: [257, 900, 5_000, 200_000])

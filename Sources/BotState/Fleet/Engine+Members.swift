@@ -3,7 +3,7 @@ internal import PostgreSQL
 
 /// The operators' commands to members of a fleet. Each call blocks.
 extension Engine {
-    /// Asks a member to finish its work under way, release its leases, and take no more. It starts within a third of
+    /// Asks a member to finish its current work, release its leases, and take no more. It starts within a third of
     /// its lease.
     ///
     /// - Parameter isOver: Whether to end the drain instead.

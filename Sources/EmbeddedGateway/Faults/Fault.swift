@@ -89,7 +89,7 @@ extension FaultAction: CustomStringConvertible {
         case .dropAfter: "dropped after it was carried out"
         case .status(let status): "status \(status.code)"
         case .hang: "no answer"
-        case .heartbeatsOnly(let pause): "nothing but a heartbeat every \(pause)"
+        case .heartbeatsOnly(let pause): "only a heartbeat every \(pause)"
         case .lastSequenceEarly(let count): "last_seq after \(count.counted("row"))"
         case .duplicate(let share): "\(share) of the rows twice"
         case .reorder(let count): "rows shuffled in groups of \(count)"

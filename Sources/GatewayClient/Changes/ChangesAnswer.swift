@@ -106,7 +106,7 @@ public struct ChangesAnswer {
             parser.append(chunk)
             // Feeds that wait for changes send heartbeats, and have their own deadline.
             guard case .normal = feed, blanks.isOver(chunk) else { continue }
-            throw GatewayError(.timedOut, "\(url): _changes sends nothing but blank lines")
+            throw GatewayError(.timedOut, "\(url): _changes sends only blank lines")
         }
     }
 

@@ -44,7 +44,7 @@ public struct DocumentsAnswer {
             }
             parser.append(chunk)
             if blanks.isOver(chunk) {
-                throw GatewayError(.timedOut, "\(url): _all_docs sends nothing but blank lines")
+                throw GatewayError(.timedOut, "\(url): _all_docs sends only blank lines")
             }
         }
     }

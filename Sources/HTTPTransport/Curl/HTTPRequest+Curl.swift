@@ -121,7 +121,7 @@ extension HTTPRequest {
         guard url.utf8.count + header + credentials > limit else { return nil }
         let part =
             url.utf8.count >= header + credentials ? "URL" : credentials >= header ? "credentials" : "header"
-        return "the request can't be sent: its \(part) is too long (more than \(limit >> 10) KiB in all)"
+        return "the request can't be sent: its \(part) is too long (more than \(limit >> 10) KiB in total)"
     }
 
     /// The error for a request that can't be sent, or would send more than intended; nil if it is valid.

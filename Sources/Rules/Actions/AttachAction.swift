@@ -57,7 +57,7 @@ struct AttachAction: Action {
         let folder = object.optionalText("folder")
         contentType = reading.text(object, "content_type")
         if let type = contentType?.literal, !ContentType.isValid(type), let node = object.node("content_type") {
-            errors.report(at: node.position, "'\(type)' is not a content type; write one like image/png")
+            errors.report(at: node.position, "'\(type)' is not a content type; write one such as image/png")
         }
         var source = download.map { File.downloaded($0) }
         if let file, let node = object.node("file") {

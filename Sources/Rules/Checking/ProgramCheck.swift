@@ -8,7 +8,7 @@ enum ProgramCheck {
                 "programs can't read the environment, and an attempt makes the document a dead letter; remove it")
         }
         if !words.isDisjoint(with: ["input", "inputs", "input_filename", "input_line_number"]) {
-            messages.append("programs have one document, '.', and no further input; remove it")
+            messages.append("programs get one document, '.', and no other input; remove it")
         }
         if words.contains(where: { $0.count > 15 && $0.allSatisfy(\.isNumber) }) {
             messages.append("the program has a number with more digits than jq can hold exactly; compare it as text")

@@ -52,7 +52,7 @@ struct YAMLSource {
             if count == SourceNode.countLimit + 1 {
                 errors.report(
                     at: position,
-                    "with its aliases written out, the file has more than \(SourceNode.countLimit) values; "
+                    "with its aliases expanded, the file has more than \(SourceNode.countLimit) values; "
                         + "use fewer aliases (*name)")
             }
             return nil

@@ -31,7 +31,7 @@ struct YAMLSyntaxError {
             "indent it like the other keys of its object, and quote strings that contain ': '"
         case _ where problem.contains("expected '-' indicator"), _ where problem.contains("expected key"):
             "indent it like the lines above that it belongs to"
-        case _ where problem.contains("expected ',' or"): "close the bracket, or write the comma, before it"
+        case _ where problem.contains("expected ',' or"): "close the bracket or add the missing comma before it"
         case _ where problem.contains("end of stream"): "close the quotes or brackets that were opened before"
         default: "quote strings that begin with special characters"
         }

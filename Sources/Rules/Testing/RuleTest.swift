@@ -6,7 +6,7 @@ struct RuleTest: Sendable {
     let name: String
     let position: SourcePosition
     let given: JSONText
-    /// The document as the rules saw it last. Nil: they see it for the first time.
+    /// The document as the rules last saw it. Nil: they see it for the first time.
     let before: JSONText?
     /// Whether the document has other leaf revisions.
     let isInConflict: Bool
@@ -51,7 +51,7 @@ extension RuleTest {
         }
         guard case .object = node.content else {
             reading.errors.reportKind(
-                of: node, "'before' must be the document as the rules saw it last",
+                of: node, "'before' must be the document as the rules last saw it",
                 remedy: "write before: { _id: t1, type: task }")
             return nil
         }

@@ -83,7 +83,7 @@ struct ExportCommand: AsyncParsableCommand {
     var resume = false
 
     @Flag(
-        help: "Replace whatever file is there. Default: only an earlier export of the same kind and the same database.")
+        help: "Replace any existing file. Default: only an earlier export of the same kind and database.")
     var overwrite = false
 
     func run() async throws {

@@ -21,7 +21,7 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
-    @Flag(help: "Process the changes that the feed holds now, then exit.")
+    @Flag(help: "Process the changes that are now in the feed, then exit.")
     var once = false
 
     @OptionGroup var sharing: SharingOptions

@@ -54,9 +54,9 @@ enum PermissionChecks {
                 otherwise: "give this user write permission, or use another user")
         case .failure(let error) where error.code == .badRequest:
             return Finding(
-                .unknown, error, "can't find out whether this user may write without writing a document",
+                .unknown, error, "can't check whether this user may write, because that would write a document",
                 otherwise: "run the rules on a test document")
-        case .failure(let error): return Finding(.error, error, "the gateway accepts no writes now")
+        case .failure(let error): return Finding(.error, error, "the gateway currently accepts no writes")
         }
     }
 

@@ -133,7 +133,7 @@ private struct ConfigurationReading {
         }
         if case .number("1") = version.value.content { return }
         report(
-            version.value.position, "this version of changebot reads configuration files of 'version: 1' only")
+            version.value.position, "this version of changebot supports only configuration files with 'version: 1'")
     }
 
     private mutating func bots(
@@ -224,7 +224,7 @@ private struct ConfigurationReading {
                 return nil
             }
             if texts.count == elements.count, !texts.isEmpty { return texts }
-            report(node.position, "'\(key.name)' must be a text or a list of texts; put each in quotes")
+            report(node.position, "'\(key.name)' must be a string or a list of strings; put each in quotes")
         case (.null, _): report(node.position, "'\(key.name)' has no value; write one, or remove the key")
         default: report(node.position, "'\(key.name)' must be text, not \(node.kindName); put it in quotes")
         }

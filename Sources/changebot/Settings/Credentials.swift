@@ -71,13 +71,13 @@ struct Credentials {
         if environment.isInFile(given) {
             message +=
                 what == "user"
-                ? "write 'user: NAME' beside it, or remove it"
-                : "write 'password_file: PATH' beside it, with the path of a file that holds the password, or remove it"
+                ? "write 'user: NAME' next to it, or remove it"
+                : "write 'password_file: PATH' next to it, with the path of a file that holds the password, or remove it"
         } else {
             let names = (what == "user" ? ["user"] : ["password", "password-file"]).map(environment.naming)
             message += "set \(names.joined(separator: " or ")) too, or unset \(name)"
             if let path = all.configurationPath, options.contains(where: all.isInFile) {
-                message += "; with a variable, the credentials in \(path) do not count"
+                message += "; if a variable is set, the credentials in \(path) are ignored"
             }
         }
         return environment.contradiction([given], message)

@@ -49,7 +49,7 @@ struct DatabaseCompatibility {
         guard info.isPartitioned else { return [.ok("the database is not partitioned")] }
         guard hasRules else { return [.skipped("no valid rules given")] }
         let warnings = idWarnings.map { Finding(.warning, message: $0.finding) }
-        return warnings.isEmpty ? [.ok("the database is partitioned; no id of the rules lacks a partition")] : warnings
+        return warnings.isEmpty ? [.ok("the database is partitioned; all ids in the rules have a partition")] : warnings
     }
 
     /// The findings of the doctor's check `keyspaces`.

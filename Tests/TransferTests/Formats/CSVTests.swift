@@ -169,7 +169,7 @@ import Testing
     @Test func unclosedQuoteCostsOneLine() {
         #expect(
             read("a,b\n1,\"x\n2,y\n3,z\n", as: .csv) == [
-                error("2:3: the quote that opens a cell is never closed", "1,\"x"), document(#"{"a":"2","b":"y"}"#, 3),
+                error("2:3: the opening quote of a cell is never closed", "1,\"x"), document(#"{"a":"2","b":"y"}"#, 3),
                 document(#"{"a":"3","b":"z"}"#, 4),
             ])
     }

@@ -103,7 +103,7 @@ struct AggregateAction: Action {
         if case .number(let text) = node.content {
             if DecimalAmount(number: text.utf8) == nil {
                 reading.errors.report(
-                    at: node.position, "the number is too large for a sum; write one of at most 16 digits")
+                    at: node.position, "the number is too large for a sum; write one with at most 16 digits")
             }
         } else if !node.isComputed {
             reading.errors.reportKind(

@@ -35,7 +35,7 @@ struct RelatedAction: Action {
         let selector = object.required("selector", "say which documents: selector: { type: task, list: { jq: ._id } }")
             .flatMap { SelectorTemplate($0, reading) }
         let limit = Self.limit(object)
-        let rule = object.required("then", "say what to do to each of them: then: [delete: {}]").flatMap {
+        let rule = object.required("then", "write the actions for each document: then: [delete: {}]").flatMap {
             Self.rule(node, then: $0, reading)
         }
         guard errors.errors.count == before, let selector, let rule else { return nil }
@@ -65,7 +65,7 @@ struct RelatedAction: Action {
         }
         guard !elements.isEmpty else {
             reading.errors.report(
-                at: then.position, "'then' of related is empty; say what to do to each of them: [delete: {}]")
+                at: then.position, "'then' of related is empty; write the actions for each document: [delete: {}]")
             return nil
         }
         for member in elements.compactMap(\.actionMember)

@@ -66,7 +66,7 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
         case .cell(let column, let expected): "column '\(column)': the cell is not \(expected.expectation)"
         case .cellCount(let found, let expected): "\(found.counted("cell")) where the header has \(expected)"
         case .textAfterQuote: "text after the closing quote of a cell"
-        case .openQuote: "the quote that opens a cell is never closed"
+        case .openQuote: "the opening quote of a cell is never closed"
         case .bareNUL: "a NUL character outside quotes; the file is damaged or no text: remove it, or quote the cell"
         }
     }

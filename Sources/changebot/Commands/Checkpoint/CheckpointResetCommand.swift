@@ -7,7 +7,7 @@ internal import Transfer
 struct CheckpointResetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Delete a bot's checkpoint, so that it starts again.",
+        abstract: "Delete a bot's checkpoint, so that it starts over.",
         discussion: """
             Example: changebot checkpoint reset
 

@@ -4,7 +4,7 @@ internal import BotState
 struct FleetDrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drain",
-        abstract: "Ask a process to finish its work under way and to take no more work of its fleet.",
+        abstract: "Ask a process to finish its current work and to take no more work from its fleet.",
         discussion: """
             changebot fleet drain 3f2a9c1b --engine postgres://db.example/bots --fleet orders
             changebot fleet drain 3f2a9c1b --wait 5m --engine postgres://db.example/bots --fleet orders

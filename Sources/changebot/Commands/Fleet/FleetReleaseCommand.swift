@@ -8,7 +8,7 @@ struct FleetReleaseCommand: AsyncParsableCommand {
         discussion: """
             changebot fleet release 3f2a9c1b --engine postgres://db.example/bots --fleet orders
 
-            The process does not finish its work under way; to wait for that, use 'fleet drain'. Other members take \
+            The process does not finish its current work; to wait for that, use 'fleet drain'. Other members take \
             over when the leases would have expired. If you name a member, it is also drained: it takes no work until \
             'fleet drain MEMBER --undo'. If you name none, the only active process loses its leases and may take them \
             again.
