@@ -12,7 +12,7 @@ package struct FleetSettings: Sendable {
 
     package init() {}
 
-    /// The most changes that a member works on at once.
+    /// The maximum number of changes that a member works on at once.
     package struct Work: Sendable {
         /// Of one partition.
         package var window = 1_000
@@ -47,7 +47,7 @@ package struct FleetSettings: Sendable {
 
     /// How the leader fills the log.
     package struct Leader: Sendable {
-        /// The most changes in one append.
+        /// The maximum number of changes in one append.
         package var appendLimit = 500
         /// The leader stops reading while more changes than this are in the log.
         package var backlogLimit = 1_000_000

@@ -41,7 +41,7 @@ struct HTTPExchange {
 
     /// The request with its whole body.
     ///
-    /// - Parameter limit: The most bytes of the body.
+    /// - Parameter limit: The maximum number of bytes of the body.
     /// - Throws: ``BodyTooLarge``, ``IncomingBodies/BodyMemoryExhausted``. The rest of the body is then not read, and
     ///   the connection ends after the answer.
     mutating func request(limit: Int) async throws -> Request {
@@ -51,7 +51,8 @@ struct HTTPExchange {
             body: Array(body.readableBytesView))
     }
 
-    /// The most bytes reserved in advance, so that a client gets no memory just by announcing a large body.
+    /// The maximum number of bytes reserved in advance, so that a client gets no memory just by announcing a large
+    /// body.
     private static let reservedLimit = 1 << 20
 
     private mutating func body(limit: Int) async throws -> ByteBuffer {
@@ -172,7 +173,7 @@ struct HTTPExchange {
         try await outbound.write(.end(nil))
     }
 
-    /// The most bytes passed to the connection in one piece.
+    /// The maximum number of bytes passed to the connection in one piece.
     private static let pieceLimit = 64 << 10
 
     /// Returns when the connection has taken the bytes. Until then all of them count as waiting, because they stay in

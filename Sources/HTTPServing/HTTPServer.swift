@@ -23,7 +23,7 @@ package final class HTTPServer: Sendable {
         package var waiting = WaitingOutput()
         /// Bounds the requests in memory.
         package var bodies = IncomingBodies()
-        /// The most bytes of a request's body.
+        /// The maximum number of bytes of a request's body.
         package var bodyLimit = 64 << 20
         /// The answer to a body over ``bodyLimit``.
         package var tooLarge = Answer(status: 413)
@@ -37,7 +37,7 @@ package final class HTTPServer: Sendable {
     private let listener: any Channel
     private let connections: Connections
 
-    /// The most bytes of a request's head.
+    /// The maximum number of bytes of a request's head.
     private static let headLimit = 64 << 10
     /// How long a client may take to close its side after the last answer.
     private static let lingering = TimeAmount.seconds(5)

@@ -23,7 +23,7 @@ package final class WaitingOutput: Sendable {
         state = NIOLockedValueBox(State(ledger: WaitingOutputLedger(limit: limit)))
     }
 
-    /// The most bytes that have waited at the same time.
+    /// The maximum number of bytes that have waited at the same time.
     package var peak: Int { state.withLockedValue { $0.ledger.peak } }
 
     /// Counts bytes that are about to be sent and closes other connections if there are too many. Returns a key.

@@ -11,7 +11,7 @@ final class Conversation {
     static let startingTime: Duration = .seconds(30)
     /// The interval, in milliseconds, at which the thread checks for cancellation and the deadline.
     private static let pollInterval: Int32 = 100
-    /// The most bytes of requests that are queued ahead of the process.
+    /// The maximum number of bytes of requests that are queued ahead of the process.
     private static let queuedBytesLimit = 1 << 18
 
     private let programs: JQPrograms
@@ -90,7 +90,8 @@ final class Conversation {
         }
     }
 
-    /// - Throws: As ``HelperSession/wait(_:)``; ``JQError/notStarted(_:)`` before the process has reported that it is ready;
+    /// - Throws: As ``HelperSession/wait(_:)``; ``JQError/notStarted(_:)`` before the process has reported that it is
+    ///   ready;
     ///   ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
     private func wait(_ session: HelperSession) throws(JQError) -> HelperChannel.Progress {
         do throws(JQError) { return try session.wait(Self.pollInterval) } catch {

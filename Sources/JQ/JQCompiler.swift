@@ -1,6 +1,6 @@
 /// Checks programs before they are used.
 package enum JQCompiler {
-    /// The most programs that are compiled together: jq's compile time grows faster than the text.
+    /// The maximum number of programs that are compiled together: jq's compile time grows faster than the text.
     private static let compiledTogetherLimit = 64
 
     /// Compiles programs in a separate process. Blocks, so use it only while reading rule files.

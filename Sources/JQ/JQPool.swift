@@ -15,7 +15,7 @@ package final class JQPool: Sendable {
         /// Bytes of address space for the programs in one process: 1 GiB, or a quarter of the memory of the machine or
         /// control group if that is less, but at least 128 MiB.
         package var memoryLimit = MachineMemory.share(of: 1 << 30)
-        /// The most concurrent processes: one for each processor, from 2 to 8, but no more than fit with
+        /// The maximum number of concurrent processes: one for each processor, from 2 to 8, but no more than fit with
         /// ``memoryLimit`` into half of the memory.
         package var helpers: Int
 

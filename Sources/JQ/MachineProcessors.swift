@@ -10,8 +10,8 @@ enum MachineProcessors {
         return max(1, (quotas + [Int(cjq_allowed_processors())]).min() ?? 1)
     }()
 
-    /// The most helper processes: one for each processor, if there is memory for them. Two even on one processor, so
-    /// that a hanging program does not block the others.
+    /// The maximum number of helper processes: one for each processor, if there is memory for them. Two even on one
+    /// processor, so that a hanging program does not block the others.
     ///
     /// - Parameters:
     ///   - processors: The number of usable processors.

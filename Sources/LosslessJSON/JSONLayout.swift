@@ -6,8 +6,8 @@ extension JSONValue {
     ///
     /// - Parameters:
     ///   - indent: Spaces per level. Levels beyond the first 100 are not indented further.
-    ///   - stringLimit: The most bytes shown of a string, number or member name. The rest becomes `… (N bytes)`, where
-    ///     N is the full length.
+    ///   - stringLimit: The maximum number of bytes shown of a string, number or member name. The rest becomes
+    ///     `… (N bytes)`, where N is the full length.
     public func indentedLines(indent: Int = 2, stringLimit: Int = 200) -> [String] {
         var layout = JSONLayout(indent: max(indent, 0), limit: max(stringLimit, 0))
         layout.write(self)
@@ -28,7 +28,7 @@ struct JSONLayout {
     /// The remaining steps, next one last.
     private var steps: [Step] = []
 
-    /// The most columns of an array of scalars on one line.
+    /// The maximum number of columns of an array of scalars on one line.
     private static let shortArray = 60
     /// Deeper levels are not indented further: at 10,000 levels the indentation would be larger than the document.
     private static let deepest = 100

@@ -1,6 +1,6 @@
 /// The limits of size and depth beyond which a text is refused.
 public struct JSONLimits: Sendable {
-    /// The most nested containers. The scanner does not recurse; the limit protects later code that does.
+    /// The maximum nesting depth of containers. The scanner does not recurse; the limit protects later code that does.
     public var depth: Int
     /// Bytes of one scanned text. Values above `UInt32.max - 1`, the range of the tape, are reduced to it.
     public var length: Int

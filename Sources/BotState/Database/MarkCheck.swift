@@ -15,7 +15,7 @@ struct MarkCheck {
         case reset(DatabaseReset)
     }
 
-    /// The most checks before it is clear that no two agree.
+    /// The maximum number of checks before it is clear that no two agree.
     private static let maxChecks = 3
 
     /// The nonce of the state's database; nil if it has none yet.

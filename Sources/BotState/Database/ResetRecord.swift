@@ -6,7 +6,7 @@ internal import LosslessJSON
 /// Some gateways lose the mark of a database that is still the same, or show the marks of two databases in turn. The
 /// record tells such a reset from a real one.
 package struct ResetRecord: Sendable, Equatable {
-    /// The most entries of each list.
+    /// The maximum number of entries of each list.
     private static let maxEntries = 10
 
     /// The nonces of earlier marks, the oldest first.

@@ -76,7 +76,8 @@ package final class EngineStore: StateStore {
     }
 
     private static let uniqueViolation = "23505"
-    /// The most attempts: when several members start at once, each may conflict with another several times.
+    /// The maximum number of attempts: when several members start at once, each may conflict with another several
+    /// times.
     private static let maxAttempts = 10
 
     func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }

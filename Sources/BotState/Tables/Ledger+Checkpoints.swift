@@ -135,7 +135,7 @@ enum CheckpointHistory {
         let hasReason: Bool
     }
 
-    /// The most entries of each kind that are kept; 101 in total, with the newest one.
+    /// The maximum number of entries of each kind that are kept; 101 in total, with the newest one.
     private static let reasons = 40
     private static let runEnds = 20
     private static let hours = 20

@@ -32,7 +32,7 @@ extension Ledger {
     /// - Parameters:
     ///   - number: Only documents whose first dead letter has a higher number.
     ///   - last: Dead letters with higher numbers are ignored.
-    ///   - limit: The most documents to return.
+    ///   - limit: The maximum number of documents to return.
     ///   - filter: Dead letters that do not match are ignored.
     package func deadLetteredDocuments(
         after number: Int, upTo last: Int, limit: Int, filter: DeadLetterFilter = DeadLetterFilter()

@@ -18,7 +18,7 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - number: Only those with higher numbers.
-    ///   - limit: The most to return. There may be any number of dead letters: read them in pages.
+    ///   - limit: The maximum number to return. There may be any number of dead letters: read them in pages.
     package func deadLetters(
         after number: Int = 0, limit: Int = .max, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetter] {

@@ -25,7 +25,7 @@ package struct DownloadRecord: Sendable, Equatable {
 
 // The downloads of earlier runs. Losing them is harmless: the content is downloaded again.
 extension Ledger {
-    /// The most downloads that are remembered.
+    /// The maximum number of downloads that are remembered.
     private static let downloadLimit = 100_000
 
     /// - Parameter tokenFile: Empty if there is none: with a token the server may send different content.

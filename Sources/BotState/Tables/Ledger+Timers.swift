@@ -176,7 +176,7 @@ extension Ledger {
 
     /// The waiting timers, the earliest first, and their number.
     ///
-    /// - Parameter limit: The most timers to return.
+    /// - Parameter limit: The maximum number of timers to return.
     package func waitingTimers(limit: Int) throws(StateError) -> (first: [WaitingTimer], count: Int) {
         try read { database in
             let first = try database.rows(

@@ -17,7 +17,7 @@ final class QueueEnqueuer: CandidateEnqueuer {
 
     /// - Parameters:
     ///   - woken: Raised when documents are settled or postponed, so that there is room for others.
-    ///   - documentsAtOnce: The most documents under way; none is enqueued twice. Nil: any number.
+    ///   - documentsAtOnce: The maximum number of documents under way; none is enqueued twice. Nil: any number.
     init(_ flow: CandidateFlow, woken: Signal, documentsAtOnce: Int?) {
         (self.flow, self.woken, self.documentsAtOnce) = (flow, woken, documentsAtOnce)
     }

@@ -217,7 +217,7 @@ package final class Counts: Sendable {
         changed.raise()
     }
 
-    /// The most documents that are counted again at a time.
+    /// The maximum number of documents that are counted again at a time.
     package static let recountLimit = 250
 
     // MARK: - The pass over all documents

@@ -6,8 +6,8 @@ internal import Locking
 ///
 /// Keeps a hash per document, not its id. If two documents share a hash, the ledger decides.
 final class DeadLetteredDocuments: Sendable {
-    /// The most documents that are remembered. Dead letters of other documents are removed only when their document is
-    /// decided, or by `changebot dead-letters`.
+    /// The maximum number of documents that are remembered. Dead letters of other documents are removed only when their
+    /// document is decided, or by `changebot dead-letters`.
     static let limit = 100_000
 
     private struct State {

@@ -89,7 +89,7 @@ final class DecisionNoteFile: @unchecked Sendable {
     /// Bytes of the length before the text.
     private static let headSize = 4
 
-    /// The most processes of a fleet that may keep their notes in one folder.
+    /// The maximum number of processes of a fleet that may keep their notes in one folder.
     private static let processes = 16
 
     private let path: String

@@ -67,7 +67,7 @@ package final class MemoryPool: Sendable {
         wakeWaiting()
     }
 
-    /// The most bytes that all bots held at the same time so far.
+    /// The maximum number of bytes that all bots held at the same time so far.
     package var peakUse: Int { use.withLock(\.most) }
 
     private func note(_ bytes: Int) {

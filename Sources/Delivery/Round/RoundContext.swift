@@ -82,9 +82,10 @@ struct TargetContext: Sendable {
 
 /// The size of requests, and the number of attempts.
 package struct RequestLimits: Sendable {
-    /// The most documents in one request.
+    /// The maximum number of documents in one request.
     package var documents = 250
-    /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
+    /// The maximum number of bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent
+    /// alone.
     package var bytes = 4 << 20
     /// A document is dead-lettered after this many writes on which the gateway failed, or this many conflicts without
     /// another revision. Each kind is counted separately.

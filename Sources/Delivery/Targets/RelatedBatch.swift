@@ -78,7 +78,7 @@ struct RelatedPages {
 
     /// - Parameters:
     ///   - found: The documents of each order of a batch.
-    ///   - size: The most documents of a page.
+    ///   - size: The maximum number of documents of a page.
     init(_ found: [[DocumentID]], size: Int) {
         self.found = found
         self.size = size

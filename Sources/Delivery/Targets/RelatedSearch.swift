@@ -31,7 +31,7 @@ struct RelatedSearch {
         }
     }
 
-    /// The most documents of one answer.
+    /// The maximum number of documents of one answer.
     private static let pageSize = 5000
     /// After this many server errors, all documents are read instead.
     private static let failureLimit = 3

@@ -63,7 +63,7 @@ actor SharedSearch {
 
 /// The queries of one caller, and their results so far.
 struct SearchRequest: Sendable {
-    /// The most ids that one caller gets from a pass, unless it has a single query with a higher limit.
+    /// The maximum number of ids that one caller gets from a pass, unless it has a single query with a higher limit.
     static let idLimit = 100_000
 
     let number: Int

@@ -92,7 +92,7 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
-    /// The most concurrent reads.
+    /// The maximum number of concurrent reads.
     private static let documentsAtOnce = 8
 
     /// Reads revisions by their ids, including deleted ones: lists only show that a document is deleted. Starts no

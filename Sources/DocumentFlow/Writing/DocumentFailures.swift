@@ -22,8 +22,8 @@ struct DocumentFailures: Sendable {
 
     /// Failures after which a document is given up, if the gateway's message shows that it is the cause.
     private static let maxOwnFailures = 3
-    /// The most consecutive documents that count as blocked by a firewall. After that, it is assumed to refuse all
-    /// writes.
+    /// The maximum number of consecutive documents that count as blocked by a firewall. After that, it is assumed to
+    /// refuse all writes.
     private static let maxFirewalled = 20
     private static let maxRemembered = 1000
     /// No server refuses requests of this size: 64 KiB.

@@ -32,7 +32,7 @@ struct ChangesPage: Sendable {
     private let separator: [UInt8]
     private var isFirst: Bool
 
-    /// The most rows, and the approximate most bytes, in memory at once.
+    /// The maximum number of rows, and the approximate most bytes, in memory at once.
     private static let maximumRows = 1_000
     static let maximumBytes = 128 << 10
 

@@ -3,7 +3,7 @@ struct FeedPages {
     private let store: Store
     private let parameters: FeedRequest
     private let end: Int
-    /// The most rows. Nil for no limit.
+    /// The maximum number of rows. Nil for no limit.
     private let limit: Int?
     private let grants: [String: Int]?
     private let separator: String

@@ -3,7 +3,7 @@ internal import HTTPServing
 
 /// Reads a body piece by piece, so that at most one piece of its contents is in memory.
 struct BodyPieces: Sendable {
-    /// The most bytes of a piece, except for bytes that are already in memory.
+    /// The maximum number of bytes of a piece, except for bytes that are already in memory.
     static let limit = 1 << 20
     /// Bytes of content that fill a piece when encoded as base64. Not small, because SQLite reads a blob from its start
     /// for each piece.

@@ -16,7 +16,7 @@ struct IncomingAttachment: Sendable {
     /// `gzip` if the bytes are compressed.
     let encoding: String?
 
-    /// The most bytes of one attachment, decoded.
+    /// The maximum number of bytes of one attachment, decoded.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1 accepts 20 MiB and answers 413 for one byte more.
     static let limit = 20 << 20

@@ -27,8 +27,8 @@ struct IncomingDocument: Sendable {
         "_id", "_rev", "_deleted", "_attachments", "_revisions", "_cv", "_exp",
     ]
 
-    /// The most bytes of a body. Sync Gateway 4.1.1 accepts 19 MiB and refuses 20,971,429 bytes: its own metadata
-    /// counts towards Couchbase's 20 MiB.
+    /// The maximum number of bytes of a body. Sync Gateway 4.1.1 accepts 19 MiB and refuses 20,971,429 bytes: its own
+    /// metadata counts towards Couchbase's 20 MiB.
     private static let bodyLimit = 20 << 20 - 1024
 
     /// - Parameters:
@@ -93,7 +93,8 @@ struct IncomingDocument: Sendable {
             attachments: attachments, channels: DocumentChannels.read(object))
     }
 
-    /// - Note: Source: tried on Sync Gateway 4.1.1: an empty `_rev` is none, and a version (`_cv`) is not accepted here.
+    /// - Note: Source: tried on Sync Gateway 4.1.1: an empty `_rev` is none, and a version (`_cv`) is not accepted
+    ///   here.
     private static func checkRevision(_ object: JSONValue) throws(RequestError) {
         guard let text = object["_rev"]?.string, !text.isEmpty, StoredRevisionID(text) == nil else { return }
         throw RequestError(400, "Invalid revision ID")

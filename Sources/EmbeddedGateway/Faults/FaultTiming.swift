@@ -21,7 +21,7 @@ struct FaultTiming: Sendable {
     /// How long the fault then lasts. Nil for no limit.
     var duration: Extent?
     var frequency = Frequency.always
-    /// The most occurrences. Nil for no limit.
+    /// The maximum number of occurrences. Nil for no limit.
     var times: Int?
 }
 

@@ -33,6 +33,7 @@ extension HTTPServer.Settings {
 }
 
 extension Router {
-    /// The most bytes of a request's body: enough for three documents of the maximum size with an attachment each.
+    /// The maximum number of bytes of a request's body: enough for three documents of the maximum size with an
+    /// attachment each.
     static let bodyLimit = 64 << 20
 }

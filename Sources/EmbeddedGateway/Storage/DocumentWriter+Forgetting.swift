@@ -10,7 +10,7 @@ extension DocumentWriter {
             .execute(arguments: [rules.now(), parent.key])
     }
 
-    /// The most bodies removed by one transaction, so that earlier writes don't slow down a later one.
+    /// The maximum number of bodies removed by one transaction, so that earlier writes don't slow down a later one.
     private static let expiredAtOnce = 200
 
     /// Removes the bodies of revisions that were replaced long enough ago. Keeps their ids.

@@ -31,7 +31,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - after: The last id of the previous page. Nil for the first page.
-    ///   - limit: The most rows. Nil for no limit.
+    ///   - limit: The maximum number of rows. Nil for no limit.
     func documents(
         _ range: DocumentRange, after: String?, limit: Int?
     ) throws -> DocumentsPage {

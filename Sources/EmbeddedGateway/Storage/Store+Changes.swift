@@ -57,7 +57,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - end: The last sequence to include.
-    ///   - limit: The most rows. Nil for no limit.
+    ///   - limit: The maximum number of rows. Nil for no limit.
     ///   - separator: Precedes each row except the first, for feeds that are one JSON array.
     ///   - isFirst: Whether the page's first row is the answer's first.
     func changes(

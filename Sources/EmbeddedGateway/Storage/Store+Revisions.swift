@@ -5,7 +5,7 @@ internal import LosslessJSON
 
 /// What a client requested in addition to the body.
 struct DocumentOptions: Sendable {
-    /// The most ids in `_revisions`. 0 for no `_revisions`.
+    /// The maximum number of ids in `_revisions`. 0 for no `_revisions`.
     var historyLimit = 0
     /// The history ends at the first of these that it contains, regardless of the limit.
     var historyFrom: [String] = []

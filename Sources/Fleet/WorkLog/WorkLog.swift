@@ -28,7 +28,7 @@ package protocol WorkLog: Sendable {
     ///
     /// - Parameters:
     ///   - partitions: The wanted partitions, the preferred ones first.
-    ///   - limit: The most partitions to take.
+    ///   - limit: The maximum number of partitions to take.
     func claim(_ partitions: [Int], atMost limit: Int) async throws(WorkLogError) -> [Claim]
     /// Reads the state of a partition again, for example after `.unknownCommit`.
     ///

@@ -20,7 +20,7 @@ final class WorkLimit: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - limit: The most changes under way.
+    ///   - limit: The maximum number of changes under way.
     ///   - worthwhile: A partition gets room for at least this many changes, unless it asks for fewer.
     init(_ limit: Int, worthwhile: Int = 1) {
         let limit = max(1, limit)

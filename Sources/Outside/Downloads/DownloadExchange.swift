@@ -18,7 +18,7 @@ struct DownloadExchange: Sendable {
     /// How long a content is used without asking again, unless the server says so.
     static let usualSpan: Duration = .seconds(300)
     private static let longestSpan = 86_400
-    /// The most characters of an `ETag` or `Last-Modified` that is sent back.
+    /// The maximum number of characters of an `ETag` or `Last-Modified` that is sent back.
     private static let validatorLimit = 1024
 
     let request: DownloadRequest

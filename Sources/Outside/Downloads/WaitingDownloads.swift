@@ -7,7 +7,7 @@ struct WaitingDownloads {
         let document: String
     }
 
-    /// The most entries.
+    /// The maximum number of entries.
     private static let limit = 10_000
 
     /// Removed entries are nil.

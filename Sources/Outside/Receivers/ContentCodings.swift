@@ -10,7 +10,7 @@ struct ContentCodings {
         var isTooLong = false
     }
 
-    /// The most codings that are decoded. No server uses several.
+    /// The maximum number of codings that are decoded. No server uses several.
     private static let most = 4
 
     /// In lower case, in the order in which they were applied; without `identity`.

@@ -6,7 +6,7 @@ struct EventAttempts: Sendable {
     private static let limit = 8
     /// The same limit for responses of a proxy in front of the receiver, such as 503.
     private static let gatewayLimit = 30
-    /// The most events that are remembered. Beyond that, all counts start again.
+    /// The maximum number of events that are remembered. Beyond that, all counts start again.
     private static let capacity = 10_000
 
     private struct Failures {

@@ -2,9 +2,9 @@ internal import DocumentFlow
 
 /// Whether a webhook receiver or an attachment server is up, judged by its last requests.
 ///
-/// A value without a clock: the caller passes the time. While the receiver is down, nothing is sent until the next attempt
-/// is due. Attempts alternate between events that have failed and events that have not. So a receiver that fails once for
-/// each event recovers at once, and an event that always fails does not block the others.
+/// A value without a clock: the caller passes the time. While the receiver is down, nothing is sent until the next
+/// attempt is due. Attempts alternate between events that have failed and events that have not. So a receiver that
+/// fails once for each event recovers at once, and an event that always fails does not block the others.
 struct ReceiverHealth: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -53,7 +53,7 @@ struct ReceiverHealth: Sendable {
     /// Documents and contents that have waited since the outage began.
     private var waiting: Set<String> = []
 
-    /// The most entries of ``waiting``.
+    /// The maximum number of entries of ``waiting``.
     private static let waitingLimit = 100_000
 
     init(_ retries: RetryPolicy.Settings, _ backoff: Backoff) {

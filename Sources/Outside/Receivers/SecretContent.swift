@@ -27,7 +27,7 @@ struct SecretContent: Sendable {
         let message: String
     }
 
-    /// The most bytes of a secret.
+    /// The maximum number of bytes of a secret.
     private static let lengthLimit = 64 << 10
 
     /// The content without leading and trailing white space.

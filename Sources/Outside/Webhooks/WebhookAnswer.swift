@@ -5,7 +5,7 @@ internal import LosslessJSON
 enum WebhookAnswer {
     /// The largest response that a rule may merge: 1 MiB.
     static let lengthLimit = 1 << 20
-    /// The most characters of an error response that a dead letter shows.
+    /// The maximum number of characters of an error response that a dead letter shows.
     private static let shownCharacters = 200
 
     /// `$response` of programs: `status`, `headers` with names in lower case, and `body`: JSON, text, or null.

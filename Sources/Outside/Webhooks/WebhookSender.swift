@@ -23,7 +23,7 @@ package final class WebhookSender: Sendable {
         case deferred(until: ContinuousClock.Instant)
     }
 
-    /// The most bytes of an error response that are decompressed for a message.
+    /// The maximum number of bytes of an error response that are decompressed for a message.
     private static let shownBytes = 4096
 
     private let contents: SecretContents
@@ -62,8 +62,8 @@ package final class WebhookSender: Sendable {
     /// - Parameters:
     ///   - identity: The event's id and source, the same for all attempts.
     ///   - document: The document whose change the event reports.
-    ///   - revision: The document's revision. If a rule with `at` fires for the same time on another revision, the event
-    ///     is sent again, although its id is the same.
+    ///   - revision: The document's revision. If a rule with `at` fires for the same time on another revision, the
+    ///     event is sent again, although its id is the same.
     ///   - isReturning: Whether it was deferred before.
     /// - Throws: `RunError` if a one-shot job has waited for `--retry-for`, `CancellationError`.
     package func send(

@@ -20,7 +20,7 @@ package struct ConflictResolver: Sendable {
     /// The leaves of documents that are decided together, in bytes, unless it is one document.
     package static let groupBytes = 2 << 20
 
-    /// The most documents of one portion whose leaves are requested.
+    /// The maximum number of documents of one portion whose leaves are requested.
     private static let mostListed = 20
 
     /// The attachments that a merged document takes from losing leaves are sent inline up to this many bytes in total;

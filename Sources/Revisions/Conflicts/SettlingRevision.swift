@@ -94,7 +94,7 @@ package struct LeafPair {
 /// the settled leaf. That settled leaf is then their common ancestor. An edit during a settlement is therefore not
 /// mistaken for a change of the settled content.
 package struct CommonHistory {
-    /// The most revisions of a leaf that are inspected.
+    /// The maximum number of revisions of a leaf that are inspected.
     private static let reach = 20
 
     /// The leaves with the histories used for the comparison.

@@ -11,7 +11,7 @@ final class AttachmentFiles {
         }
     }
 
-    /// The most bytes of a file. More than gateways accept, so that the gateway refuses, not the bot.
+    /// The maximum number of bytes of a file. More than gateways accept, so that the gateway refuses, not the bot.
     static let lengthLimit = 64 << 20
 
     private let folder: String?

@@ -12,9 +12,9 @@ final class AttachmentFolder: Sendable {
         let content: AttachmentContent
     }
 
-    /// The most base64 bytes in the cache. The newest file is kept whatever its size.
+    /// The maximum number of base64 bytes in the cache. The newest file is kept whatever its size.
     private static let cacheLimit = 16 << 20
-    /// The most files and folders that ``writeCanonical(to:)`` lists.
+    /// The maximum number of files and folders that ``writeCanonical(to:)`` lists.
     private static let listedFiles = 10_000
 
     private let path: String

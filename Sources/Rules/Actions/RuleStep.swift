@@ -4,7 +4,7 @@ internal import LosslessJSON
 struct RuleStep: Sendable {
     /// The key of the program that gives the elements.
     static let elementsKey = "for_each"
-    /// The most elements of one document.
+    /// The maximum number of elements of one document.
     static let elementLimit = 1000
     /// The additional variables of the action's programs if there are elements.
     private static let variables = ["item", "index"]

@@ -187,7 +187,7 @@ enum LiteralCheck {
         ]
     }
 
-    /// The most values of a list that are compared by collation, not only by spelling.
+    /// The maximum number of values of a list that are compared by collation, not only by spelling.
     private static let comparedLimit = 1_000
 
     /// Values that equal an earlier one.

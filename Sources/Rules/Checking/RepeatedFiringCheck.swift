@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Finds rules whose selectors still hold after their own effect, so that they fire again at every change of the
 /// document.
 enum RepeatedFiringCheck {
-    /// The most members that a remedy names.
+    /// The maximum number of members that a remedy names.
     private static let remedyLimit = 3
 
     /// Only for rules that run repeatedly, and only if the result is certain: a computed value may make a clause false.

@@ -1,7 +1,7 @@
 /// Finds loops of three or more rules: each makes the next one fire, and the last one makes the first one fire.
 struct RuleLoops {
     private static let lengthLimit = 6
-    /// The most rules tried in total.
+    /// The maximum number of rules tried in total.
     private static let stepLimit = 20_000
 
     private let rules: [CheckedRule]

@@ -40,7 +40,7 @@ package struct StoredAttachmentReader: Sendable {
 ///
 /// The result is stored with the content, so other documents with the same attachment need no further request.
 struct ComparisonQueue {
-    /// The most concurrent reads.
+    /// The maximum number of concurrent reads.
     private static let width = 4
 
     fileprivate struct Comparison: Hashable {

@@ -1,7 +1,8 @@
 internal import JQ
 internal import LosslessJSON
 
-/// Decisions that are made concurrently: what they need from jq, servers and the gateway at the same time is one request.
+/// Decisions that are made concurrently: what they need from jq, servers and the gateway at the same time is one
+/// request.
 struct DecisionBatch {
     private let inputs: [DecisionInput]
     private let scratch: MatchScratch
@@ -53,7 +54,7 @@ struct DecisionBatch {
 
     /// Runs the programs of the first waiting documents, in one round trip.
     ///
-    /// - Parameter count: The most calls, but at least those of one document.
+    /// - Parameter count: The maximum number of calls, but at least those of one document.
     /// - Returns: The number of calls, and the size of their outputs.
     mutating func runPrograms(
         _ jq: JQPool, upTo count: Int, _ willDecide: (Int?) -> Void

@@ -12,7 +12,7 @@ struct DecisionRun {
         case decided(Decision)
     }
 
-    /// The most passes. A document that still changes in the last one is dead-lettered.
+    /// The maximum number of passes. A document that still changes in the last one is dead-lettered.
     static let passLimit = 5
 
     let input: DecisionInput

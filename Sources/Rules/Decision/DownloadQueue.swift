@@ -3,7 +3,7 @@
 /// Memory and time are bounded. Once a batch has downloaded up to its limit, documents that need more are decided
 /// later; each batch decides at least one document. The waiting time is short because the other documents also wait.
 struct DownloadQueue {
-    /// The most concurrent URLs.
+    /// The maximum number of concurrent URLs.
     private static let width = 4
     /// The number of bytes after which further documents are deferred.
     private static let bytesLimit = 16 << 20

@@ -2,7 +2,7 @@ package import LosslessJSON
 
 /// A dry run's search result for one effect on related documents.
 package struct RelatedSearchResult: Sendable {
-    /// The most documents listed for one effect.
+    /// The maximum number of documents listed for one effect.
     private static let shownLimit = 100
 
     /// The number of matching documents.

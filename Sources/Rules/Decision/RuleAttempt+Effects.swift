@@ -1,7 +1,7 @@
 // The memory that effects take.
 extension RuleAttempt {
-    /// The most bytes of all other documents, lines and requests that are computed from one document. They are in memory
-    /// at the same time, because all or none of them are carried out.
+    /// The maximum number of bytes of all other documents, lines and requests that are computed from one document. They
+    /// are in memory at the same time, because all or none of them are carried out.
     static let effectLimit = 32 << 20
 
     /// The memory that the effects so far take.

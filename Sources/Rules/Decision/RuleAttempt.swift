@@ -23,7 +23,7 @@ struct RuleAttempt {
     /// The largest document that an action may produce. Gateways accept 8 MB (CouchDB's default) to 20 MiB (Sync
     /// Gateway).
     static let lengthLimit = 32 << 20
-    /// The most bytes that are downloaded for all attachments of one document.
+    /// The maximum number of bytes that are downloaded for all attachments of one document.
     static let downloadLimit = 64 << 20
 
     let rule: Rule

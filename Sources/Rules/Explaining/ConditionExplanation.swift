@@ -10,7 +10,7 @@ package struct ConditionExplanation: Hashable, Sendable {
 }
 
 extension ConditionExplanation {
-    /// The most values that are shown.
+    /// The maximum number of values that are shown.
     private static let valueLimit = 8
 
     /// - Parameter match: The program's `$match`.

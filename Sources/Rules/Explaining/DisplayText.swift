@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Makes untrusted text safe to display: one line, limited length, without invisible characters and characters that
 /// move the cursor.
 enum DisplayText {
-    /// The most characters of a value that are shown.
+    /// The maximum number of characters of a value that are shown.
     static let limit = 60
 
     /// A JSON value as written, cut after `limit` characters. Closes the brackets and quotes that were cut off.

@@ -2,9 +2,9 @@ internal import LosslessJSON
 
 /// Finds a likely mistake when a condition does not hold for an existing value, as far as cheap checks can.
 enum MismatchHint {
-    /// The most bytes of a string that is compared again.
+    /// The maximum number of bytes of a string that is compared again.
     private static let lengthLimit = 1_000
-    /// The most values of a list that are compared again.
+    /// The maximum number of values of a list that are compared again.
     private static let countLimit = 100
 
     /// Nil without a hint worth showing.

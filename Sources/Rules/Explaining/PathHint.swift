@@ -2,9 +2,9 @@ internal import LosslessJSON
 
 /// Finds a likely mistake when a field is missing.
 enum PathHint {
-    /// The most members whose names are compared.
+    /// The maximum number of members whose names are compared.
     private static let countLimit = 200
-    /// The most bytes of a name that may be mistyped.
+    /// The maximum number of bytes of a name that may be mistyped.
     private static let lengthLimit = 64
 
     /// A hint for a path that ends at an object without such a member.

@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Evaluates every clause of a selector, including those that matching would skip. The result is the same as in
 /// matching.
 struct SelectorExplainer {
-    /// The most list elements shown, in addition to the decisive one.
+    /// The maximum number of list elements shown, in addition to the decisive one.
     private static let elementLimit = 10
 
     private let scratch: MatchScratch

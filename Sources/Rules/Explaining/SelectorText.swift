@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// Prints normalised selectors as Mango, in YAML's flow style: `type: { $eq: "task" }`.
 struct SelectorText {
-    /// The most characters of a literal. Longer ones are cut and can't be parsed again.
+    /// The maximum number of characters of a literal. Longer ones are cut and can't be parsed again.
     var literalLimit = DisplayText.limit
 
     /// One clause, without surrounding braces.

@@ -66,7 +66,7 @@ enum FileBytes {
         }
     }
 
-    /// - Parameter limit: The most bytes that the file may have.
+    /// - Parameter limit: The maximum number of bytes that the file may have.
     static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
         switch try kind(of: path) {
         case .file: break

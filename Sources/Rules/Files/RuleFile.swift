@@ -7,7 +7,7 @@ struct RuleFile {
         "version", "kind", "slurp", "otherwise", "every", "time_zone", "rules", "tests", "$schema",
     ]
     private static let version = "1"
-    /// The most bytes of a rule file.
+    /// The maximum number of bytes of a rule file.
     static let lengthLimit = JSONLimits.files.length
 
     let path: String

@@ -82,8 +82,8 @@ final class RegularExpression: @unchecked Sendable {
         subject.withUnsafeBufferPointer { subject in
             let status = match(subject, 0, scratch.matchData, scratch)
             guard status == PCRE2_ERROR_JIT_STACKLIMIT else { return status }
-            // Separate match data, so that the interpreter's allocations are freed afterwards: they may be a thousand times
-            // than usual.
+            // Separate match data, so that the interpreter's allocations are freed afterwards: they may be a thousand
+            // times larger than usual.
             let matchData = pcre2_match_data_create_8(1, nil)
             defer { pcre2_match_data_free_8(matchData) }
             return match(subject, UInt32(PCRE2_NO_JIT), matchData, scratch)
@@ -177,8 +177,8 @@ enum MatchError: Error, Equatable, CustomStringConvertible {
 final class MatchScratch {
     /// The default of PCRE2 and of Erlang.
     static let matchLimit: UInt32 = 10_000_000
-    /// The most bytes that PCRE2's interpreter may allocate for one match: some hundred bytes for each alternative that
-    /// it has not tried yet.
+    /// The maximum number of bytes that PCRE2's interpreter may allocate for one match: some hundred bytes for each
+    /// alternative that it has not tried yet.
     static let heapLimit = 64 << 20
 
     /// Captures are not read, so one pair of offsets suffices for every pattern.

@@ -53,7 +53,7 @@ package struct SourceNode: Sendable {
 extension SourceNode {
     /// The deepest nesting of a file.
     static let depthLimit = JSONLimits.files.depth
-    /// The most values of a file, after alias expansion.
+    /// The maximum number of values of a file, after alias expansion.
     static let countLimit = 200_000
 
     /// The value as JSON: members in the file's order, numbers with the file's digits.

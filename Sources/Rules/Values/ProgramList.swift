@@ -64,7 +64,7 @@ final class ProgramList {
         }
     }
 
-    /// The most programs whose unexpected token is searched. Each search takes several attempts.
+    /// The maximum number of programs whose unexpected token is searched. Each search takes several attempts.
     private static let searchLimit = 20
 
     private func diagnoses(_ errors: [Int: JQCompileError]) -> [Int: ProgramDiagnosis] {

@@ -55,7 +55,7 @@ struct ImportPass {
         case order(Int)
     }
 
-    /// The most finished batches that may wait for an earlier batch.
+    /// The maximum number of finished batches that may wait for an earlier batch.
     private static let window = 32
     /// Progress is also saved after this many documents with nothing to write.
     private static let idleItems = 10_000

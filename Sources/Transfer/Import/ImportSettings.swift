@@ -60,13 +60,13 @@ package struct ImportSettings: Sendable {
     package var retries = RetryPolicy.Settings()
     /// Stops the run when too many documents are rejected. Nil: never.
     package var errorLimit: ErrorLimit?
-    /// The most documents per request. Default: 500.
+    /// The maximum number of documents per request. Default: 500.
     package var batchDocuments = 500
-    /// The most bytes per request; a larger document is sent alone. Default: 1 MiB.
+    /// The maximum number of bytes per request; a larger document is sent alone. Default: 1 MiB.
     package var batchBytes = 1 << 20
-    /// The most concurrent requests. Default: 4.
+    /// The maximum number of concurrent requests. Default: 4.
     package var requests = 4
-    /// The most bytes in all concurrent requests; a larger document is sent alone. Default: 8 MiB.
+    /// The maximum number of bytes in all concurrent requests; a larger document is sent alone. Default: 8 MiB.
     package var byteBudget = 8 << 20
     /// Attachments with more bytes than this are streamed while they are read. For inline attachments, the base64
     /// counts. Default: 256 KiB.

@@ -14,7 +14,8 @@ package struct ResolveSettings: Sendable {
     package var retries = RetryPolicy.Settings()
     /// Stops the run when too many documents can't be resolved. Nil: never.
     package var errorLimit: ErrorLimit?
-    /// The most documents in conflict that are held in memory together, with all their leaves. Default: 20.
+    /// The maximum number of documents in conflict that are held in memory together, with all their leaves. Default:
+    /// 20.
     package var batchDocuments = 20
     /// The leaves that are held in memory together, in bytes, unless they are of one document. Default: 2 MiB.
     package var portionBytes = ConflictResolver.groupBytes

@@ -2,12 +2,12 @@
 ///
 /// Doubles would drift: `0.1 + 0.2 - 0.3` must be 0 again after the documents are deleted.
 package struct DecimalAmount: Hashable, Sendable, CustomStringConvertible {
-    /// The most digits before the decimal point of one document's amount. A total has room for 10 billion such
-    /// documents.
+    /// The maximum number of digits before the decimal point of one document's amount. A total has room for 10 billion
+    /// such documents.
     package static let wholeDigits = 16
     /// The digits after the decimal point. Further digits are rounded, halves away from zero.
     package static let fractionDigits = 12
-    /// The most digits of a total that fit into ``units``.
+    /// The maximum number of digits of a total that fit into ``units``.
     private static let wholeDigitsOfTotal = 26
     /// An exponent outside this range makes any shorter number zero, or too large.
     private static let exponents = -(1 << 40)...(1 << 40)

@@ -28,7 +28,7 @@ package struct DownloadRequest: Sendable, Hashable {
     let source: DownloadSource
     /// Path and query; begins with `/`.
     package let path: String
-    /// The most bytes.
+    /// The maximum number of bytes.
     package let lengthLimit: Int
     /// The media types that are permitted, such as `image/png` or `image/*`.
     package let types: [String]

@@ -23,7 +23,7 @@ package struct EmitRotation: Hashable, Sendable {
         package var length: Int { self == .hour ? 3600 : 86_400 }
     }
 
-    /// The most bytes of a file. Nil: no limit. A batch of lines that exceeds it gets a separate file.
+    /// The maximum number of bytes of a file. Nil: no limit. A batch of lines that exceeds it gets a separate file.
     package var size: Int?
     /// A file holds the lines of only one hour or day.
     package var every: Period?

@@ -12,7 +12,7 @@ struct RelatedAction: Action {
     private static let highestLimit = 1_000_000
 
     let selector: SelectorTemplate
-    /// The most documents that may match.
+    /// The maximum number of documents that may match.
     let limit: Int
     /// What to do to each of them.
     let rule: Rule
@@ -129,7 +129,7 @@ package struct RelatedEffect: Effect {
     package let origin: EffectOrigin
     /// Which documents.
     package let selector: RelatedSelector
-    /// The most documents that may match. If more match, none is changed.
+    /// The maximum number of documents that may match. If more match, none is changed.
     package let limit: Int
     /// What to do to each of them.
     let rule: Rule

@@ -4,7 +4,7 @@
 /// whatever else the documents hold, the first document is found again, and a value differs each time.
 struct LinkLoops {
     private static let lengthLimit = 4
-    /// The most links tried in total.
+    /// The maximum number of links tried in total.
     private static let stepLimit = 20_000
 
     private let rules: [CheckedRule]

@@ -17,8 +17,8 @@ final class ExportOutput {
 
     /// Bytes per write: large enough to be efficient, small enough not to delay.
     static let pieceSize = 256 << 10
-    /// The most bytes that the thread holds, including those that it is writing. A single larger piece is accepted: a
-    /// long document is one piece. A higher limit only costs memory.
+    /// The maximum number of bytes that the thread holds, including those that it is writing. A single larger piece is
+    /// accepted: a long document is one piece. A higher limit only costs memory.
     private static let maxUnwrittenBytes = 3 * pieceSize
 
     private struct State: Sendable {

@@ -23,7 +23,7 @@ struct WaitingDocuments: Sendable {
 
     /// Attachments per batch of fetches, so that some arrive while others are checked and synced.
     private static let attachmentsPerBatch = 16
-    /// The most document bytes to hold back.
+    /// The maximum number of document bytes to hold back.
     private static let byteLimit = 1 << 20
 
     private(set) var documents: [Document] = []

@@ -11,11 +11,11 @@ package import LosslessJSON
 ///
 /// If columns were chosen, exactly these are used, whatever the documents contain.
 package struct CSVColumns: Sendable {
-    /// The most columns of a table: the limit of common spreadsheets.
+    /// The maximum number of columns of a table: the limit of common spreadsheets.
     package static let limit = 16_384
     private static let mapSize = 1000
     private static let maxDepth = 30
-    /// The most members tracked, over all levels.
+    /// The maximum number of members tracked, over all levels.
     private static let memberLimit = 200_000
 
     struct Kinds: OptionSet, Sendable {

@@ -15,7 +15,7 @@ package struct CSVFields: Sendable, Equatable {
         let type: CSVColumnType?
     }
 
-    /// The most parts of a path; the same as in a header.
+    /// The maximum number of parts of a path; the same as in a header.
     private static let maxDepth = 100
 
     /// The list as the user wrote it.

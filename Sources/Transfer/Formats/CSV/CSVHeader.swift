@@ -27,7 +27,7 @@ struct CSVHeader {
         let description: String
     }
 
-    /// The most parts of a path.
+    /// The maximum number of parts of a path.
     private static let maxDepth = 100
 
     private(set) var columns: [Column] = []

@@ -11,7 +11,7 @@ enum AnswerFrame {
     private static let otherNames: [StaticString] = ["total_rows", "offset", "update_seq", "pending", "new_edits"]
     /// Bytes within which the array must begin.
     private static let reach = 64 << 10
-    /// The most bytes of one member after the array.
+    /// The maximum number of bytes of one member after the array.
     private static let tailLimit = 1 << 20
 
     private enum Head {

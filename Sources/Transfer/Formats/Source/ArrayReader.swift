@@ -12,7 +12,7 @@ struct ArrayReader: DocumentsReader {
         case beforeArray, elementOrEnd, element, afterElement, end
     }
 
-    /// The most white space before an element that is remembered, in bytes.
+    /// The maximum amount of white space that is remembered before an element, in bytes.
     private static let indentationLimit = 200
 
     /// Nil for a plain array.

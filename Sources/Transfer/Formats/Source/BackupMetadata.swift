@@ -2,10 +2,10 @@ internal import LosslessJSON
 
 /// The first line of a backup of couchbackup: an object with the tool's name, its version and the kind of backup.
 ///
-/// - Note: Source: couchbackup 2.10 and later write `{"name":"@cloudant/couchbackup","version":"…","mode":"full"}`; earlier
-///   versions write no such line.
+/// - Note: Source: couchbackup 2.10 and later write `{"name":"@cloudant/couchbackup","version":"…","mode":"full"}`;
+///   earlier versions write no such line.
 enum BackupMetadata {
-    /// The most bytes of the line.
+    /// The maximum number of bytes of the line.
     private static let limit = 64 << 10
     private static let prefix = Array(#"{"name":"@cloudant/couchbackup""#.utf8)
 

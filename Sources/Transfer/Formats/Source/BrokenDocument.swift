@@ -25,7 +25,7 @@ struct SyntaxProblem {
 
 /// Consumes the text of a broken document of any length from a window.
 struct BrokenDocument {
-    /// The most bytes kept of a broken document, so that a person can repair it.
+    /// The maximum number of bytes kept of a broken document, so that a person can repair it.
     static let keptLimit = 1 << 20
 
     private var kept: [UInt8] = []

@@ -28,7 +28,7 @@ package struct DocumentSource: ~Copyable {
     ///   - format: Nil to detect it from the file's name or the first byte. Then documents whose `_id` is one of
     ///     MongoDB's wrappers are read as Extended JSON.
     ///   - delimiter: Between the cells of a table.
-    ///   - documentLimit: The most bytes of a document. A longer one is an error.
+    ///   - documentLimit: The maximum number of bytes of a document. A longer one is an error.
     /// - Throws: ``SourceError`` if the file can't be opened.
     package init(
         path: String, format: InputFormat? = nil, delimiter: CSVDelimiter = .comma,

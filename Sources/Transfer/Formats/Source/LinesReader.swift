@@ -126,7 +126,7 @@ struct ValueReader {
         case error(JSONError)
     }
 
-    /// The most bytes of a value.
+    /// The maximum number of bytes of a value.
     let limit: Int
     /// Number of nodes of the last value: documents of one input are similar.
     private var expectedNodes = 32

@@ -11,7 +11,7 @@ internal import Revisions
 /// Several batches may be written at once if no two share a document. Repeating a batch, as after a crash, does not
 /// change documents that were already written.
 struct ImportWriter: Sendable {
-    /// The most bytes of existing documents read in one request.
+    /// The maximum number of bytes of existing documents read in one request.
     private static let answerLimit = 4 << 20
 
     private let gateway: Gateway
