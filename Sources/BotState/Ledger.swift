@@ -31,7 +31,7 @@ package final class Ledger: Sendable {
     let store: any StateStore
     /// The file or the fleet, for messages.
     let path: String
-    /// Where the run notes which documents it is deciding.
+    /// The file in which the run notes the documents that it is deciding.
     package let decisionNotes: String
     /// Determines whether writes are kept.
     package let access: Access

@@ -237,7 +237,7 @@ package struct Delivery: Sendable {
     /// Whether rules need the members of tombstones.
     package var decidesDeletions: Bool { context.rules.set.decidesDeletions }
 
-    /// Whether rules must know which documents this user can't see any longer.
+    /// Whether rules need to know which documents are no longer visible to this user.
     package var tracksMatches: Bool { context.rules.set.comparing.contains(where: \.tracksMatches) }
 
     /// Whether rules need the leaf revisions of changed documents.

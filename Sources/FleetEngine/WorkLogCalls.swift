@@ -40,7 +40,7 @@ final class WorkLogCalls: Sendable {
         try await perform { [self] in try body(session($0)) }
     }
 
-    /// Changes something with one statement outside a transaction: the server commits it before it answers.
+    /// Runs one statement that changes data, outside a transaction. The server commits it before it answers.
     ///
     /// - Throws: ``WorkLogError`` `.unknownCommit` if the connection is lost meanwhile, even if nothing was sent yet.
     func change<Result: Sendable>(

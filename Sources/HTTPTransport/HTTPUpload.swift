@@ -5,9 +5,9 @@ package struct HTTPUpload: Sendable, Equatable {
     /// Bytes in the second half of the body, which ``sending`` measures. The first half fills the socket's buffer. The
     /// second half is therefore taken at the speed of the link, unless the buffer is larger than the body.
     package var measured: Int
-    /// How long it took until the socket had taken the measured bytes.
+    /// The time until the socket had accepted the measured bytes.
     package var sending: Duration
-    /// From the first bytes to the head of the answer. Includes the work of the server.
+    /// The time from the first bytes to the head of the answer, including the server's work.
     package var answered: Duration
 
     /// Stores the values unchanged.

@@ -91,8 +91,7 @@ final class Conversation {
     }
 
     /// - Throws: As ``HelperSession/wait(_:)``; ``JQError/notStarted(_:)`` before the process has reported that it is
-    ///   ready;
-    ///   ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
+    ///   ready; ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
     private func wait(_ session: HelperSession) throws(JQError) -> HelperChannel.Progress {
         do throws(JQError) { return try session.wait(Self.pollInterval) } catch {
             guard session.isReady else { throw .notStarted("it exits at once") }

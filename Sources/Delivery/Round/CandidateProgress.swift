@@ -68,7 +68,7 @@ struct StoredFacts: Sendable {
     var earlierWrites = EarlierWrites()
     /// The times of its rules with `at:`; nil if they were not read.
     var earlierTimes: [RuleTime]?
-    /// What rules with `changed`, `enter` or `leave` saw of it last, by the rule's name.
+    /// The states of it that rules with `changed`, `enter` or `leave` last saw, by the rule's name.
     var lastSeen: [String: LastSeen] = [:]
     /// The rules that led to the document; nil if they are not needed.
     var chain: RuleChain?
@@ -268,7 +268,7 @@ extension CandidateProgress {
 
     /// Takes the answer to the write.
     ///
-    /// A conflict is no reason to give up: a document that other clients write often is decided with its current
+    /// A conflict is not a reason to give up: a document that other clients write often is decided with its current
     /// content. But it is dead-lettered after `attemptLimit` conflicts without another revision, or after as many
     /// writes on which the gateway failed, whatever conflicts came in between.
     mutating func take(_ outcome: BulkOutcome, attemptLimit: Int, now: Instant) -> Command {

@@ -40,7 +40,7 @@ struct PlanResult: Sendable {
     var fingerprint: ContentFingerprint?
     /// The times of its rules with `at:`; nil if they are unknown.
     var times: [RuleTime]?
-    /// What rules with `changed`, `enter` or `leave` see now, where it differs from before.
+    /// The states that rules with `changed`, `enter` or `leave` see now, if they differ from the earlier ones.
     var seen: [SeenByRule] = []
     /// The rules whose receivers' answers are in the write; nil if there are none. With such answers, the rules must
     /// decide the new revision.

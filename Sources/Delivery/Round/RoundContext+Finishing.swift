@@ -4,7 +4,7 @@ internal import GatewayClient
 internal import Logging
 internal import Rules
 
-// What a round records, and whom it notifies afterwards. This order makes a crash harmless.
+// A round first records its results, and then notifies others. This order makes a crash harmless.
 extension RoundContext {
     /// Records the results, then finishes the candidates.
     ///

@@ -69,7 +69,7 @@ struct RuleContext: Sendable {
     let database: String
 }
 
-/// Where a run writes, and what its writers share for that.
+/// The keyspaces that a run writes to, and the state that its writers share.
 struct TargetContext: Sendable {
     let gateway: Gateway
     /// Other keyspaces that rules write to, by their names.

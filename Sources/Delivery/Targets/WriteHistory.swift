@@ -34,7 +34,7 @@ struct WriteHistory: Sendable {
         case split
         /// Read it again, and write it if that is still needed.
         case again
-        /// The orders of the write are impossible.
+        /// The orders of the write can't be carried out.
         case failed(reason: String)
         /// Other clients write it constantly: postpone it.
         case postponed

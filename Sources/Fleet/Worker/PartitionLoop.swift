@@ -105,7 +105,7 @@ final class PartitionLoop: Sendable {
         /// When the process will have survived the attempt in isolation that is under way.
         var survivesAt: Duration?
         var isolatesChanges: Bool
-        /// From when on the log knows which processes have ended.
+        /// The time from which the log knows which processes have ended.
         let settledAt: Duration
         /// Whether the partition waits for exclusive use of the process.
         var isWaiting = false

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// A value without a clock: the caller passes the time. For a fast receiver all requests wait in the queue. For a slow one
 /// the waiting changes would fill the memory, and no others would be read. So a request that would wait for more than
-/// ``longestWait`` is deferred, each to its own time.
+/// ``longestWait`` is deferred, each to a different time.
 struct ReceiverPace: Sendable {
     typealias Instant = ContinuousClock.Instant
 

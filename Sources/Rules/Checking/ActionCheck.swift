@@ -78,7 +78,7 @@ enum ActionCheck {
         }
     }
 
-    /// Whether the member is a program, even a broken one: `jq` with other members beside it counts.
+    /// Whether the member is a program, even a broken one: `jq` with other members next to it counts.
     private static func isProgram(_ member: SourceNode.Member) -> Bool {
         ["jq", RuleStep.elementsKey].contains(member.name)
     }

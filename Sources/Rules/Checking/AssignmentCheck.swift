@@ -50,7 +50,7 @@ struct AssignmentCheck {
 
     // MARK: - Conditions
 
-    /// What is true or false: after `if`, in `select(…)` and the like, and beside `and`, `or` and `not`.
+    /// A condition: after `if`, in `select(…)` and the like, and as an operand of `and`, `or` and `not`.
     private var conditions: [Range<Int>] {
         texts.indices.flatMap { index -> [Range<Int>] in
             switch texts[index] {

@@ -37,7 +37,7 @@ enum EdgeCheck {
         ]
     }
 
-    /// A rule that changes the member that it watches, by counting.
+    /// A rule that increments a member in its own `changed`, and so fires endlessly.
     private static func counting(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
         let counter = ComputedMember.all(of: rule.rule).first { member in
             member.incrementsItself && edges.changed.contains { $0.overlaps(FieldPath(names: member.path)) }

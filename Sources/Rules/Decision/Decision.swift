@@ -143,8 +143,8 @@ extension Decision {
     /// Includes future times and times for which a rule has fired.
     package var times: [RuleTime] { records.times }
 
-    /// What rules with `changed`, `enter` or `leave` saw of the document as the rules left it, where that differs from
-    /// what they saw before.
+    /// The states of the resulting document that rules with `changed`, `enter` or `leave` saw, if they differ from the
+    /// earlier ones.
     package var seen: [SeenByRule] { records.seen }
 
     /// The times for which rules with `at:` fired, by rule index.

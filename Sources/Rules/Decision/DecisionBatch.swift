@@ -1,8 +1,8 @@
 internal import JQ
 internal import LosslessJSON
 
-/// Decisions that are made concurrently: what they need from jq, servers and the gateway at the same time is one
-/// request.
+/// Decisions that are made concurrently. What they need at the same time from jq, a server or the gateway is combined
+/// into one request.
 struct DecisionBatch {
     private let inputs: [DecisionInput]
     private let scratch: MatchScratch

@@ -42,9 +42,9 @@ struct DecisionRun {
         var times: [Int: RuleTime] = [:]
         /// The rules that changed the document in each of the passes before.
         var earlier: [[Int]] = []
-        /// What rules saw of the document, by rule; nil: nothing to record.
+        /// The states of the document that rules saw, by rule. Nil: nothing to record.
         var seen: [Int: LastSeen?] = [:]
-        /// What rules saw when they fired in this decision, by rule.
+        /// The states that rules saw when they fired in this decision, by rule.
         var firedAt: [Int: LastSeen] = [:]
         /// Whether a rule has deleted the document. Then only rules with `leave` run.
         var isLeaving = false

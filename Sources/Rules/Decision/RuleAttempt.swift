@@ -42,7 +42,7 @@ struct RuleAttempt {
     private var nextElement = 0
     /// What a rule with `changed`, `enter` or `leave` sees of the document. Nil for other rules.
     private let look: EdgeCondition.Look?
-    /// What such a rule knows once its condition was evaluated.
+    /// What such a rule remembers once its condition has been evaluated.
     private(set) var seen: LastSeen?
 
     /// - Parameter look: What the rule sees, if it compares. Otherwise its selectors must hold for the draft.
@@ -87,10 +87,10 @@ struct RuleAttempt {
 
     private var asksCondition: Bool { look.map { rule.edges?.asksCondition($0) == true } ?? true }
 
-    /// For what a rule with `changed`, `enter` or `leave` fires. Nil for other rules, and before that is known.
+    /// The edge for which a rule with `changed`, `enter` or `leave` fires. Nil for other rules, and until it is known.
     var edge: Edge? { trial.edge }
 
-    /// The values of the programs' variables about earlier values.
+    /// The values of `$changed` and `$before` in the rule's programs.
     var edgeLocals: [(name: String, json: [UInt8])] {
         guard let look, let edges = rule.edges else { return [] }
         return (trial.edge ?? edges.edge(look, matches: true) ?? .nothing).locals

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What a file is that was named where another kind of file belongs. For messages only.
+/// Recognises a file that was given in place of another kind of file. For messages only.
 package enum ForeignFile: Sendable {
     /// A rule file, where a configuration file belongs.
     case rules
@@ -9,10 +9,10 @@ package enum ForeignFile: Sendable {
     /// Documents, where rules or a configuration file belong.
     case documents
 
-    /// What belongs in the place of the file.
+    /// The kind of file that is expected.
     package enum Wanted: Sendable { case rules, configuration }
 
-    /// Nil if the content may be meant for the place.
+    /// Nil if the content may be of the expected kind.
     package init?(_ root: SourceNode, in place: Wanted) {
         switch root.content {
         case .object(let members):

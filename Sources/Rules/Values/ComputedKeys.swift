@@ -1,4 +1,4 @@
-/// Finds keys beside `jq` that a computed value can't have.
+/// Finds keys next to `jq` that a computed value can't have.
 enum ComputedKeys {
     private static let known = ["jq", "type"]
     private static let defaults = ["default", "fallback", "else", "otherwise", "orElse"]

@@ -318,7 +318,7 @@ struct ImportBatch: Sendable {
     /// Position among the batches of the pass, from 0.
     let number: Int
     let entries: [ImportEntry]
-    /// How many documents of the input are finished once this batch and all before it are.
+    /// The number of input documents that are finished once this batch and all earlier ones are.
     let end: Int
     /// Counts of the documents that end in this batch.
     let counted: InputCounts

@@ -95,7 +95,7 @@ package enum EffectKey {
     ///   - rule: The rule's name.
     ///   - action: The action's name.
     ///   - time: The time for which the rule fired: ``Decision/firedTimes``. Nil without `at:`.
-    ///   - edge: What the rule fired for: ``Decision/firedEdges``. Nil without `changed`, `enter` or `leave`.
+    ///   - edge: The edge for which the rule fired: ``Decision/firedEdges``. Nil without `changed`, `enter` or `leave`.
     ///   - passTime: The time of the pass over all documents. Nil without `every:`.
     package static func text(
         database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin,

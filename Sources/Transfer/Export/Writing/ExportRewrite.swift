@@ -72,7 +72,7 @@ struct ExportRewrite {
     let attachments: AttachmentExport?
     let logger: Logger
 
-    /// Whether the first file can't become the export.
+    /// Whether the first file can't be used as the export.
     func isNeeded(for documents: WrittenDocuments) -> Bool { files.isSpooled || documents.hasSuperseded }
 
     /// - Parameter counter: Gets the counts of the lines that remain.

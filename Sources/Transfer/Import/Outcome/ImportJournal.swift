@@ -250,7 +250,7 @@ struct ImportProgress: Sendable, Equatable {
 }
 
 extension ImportProgress {
-    /// What shows whether a database was recreated during an import.
+    /// Facts that show whether a database was recreated during an import.
     struct DatabaseState: Sendable, Equatable {
         /// CouchDB's `instance_start_time`; nil elsewhere.
         var instance: String?

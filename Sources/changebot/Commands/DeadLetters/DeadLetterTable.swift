@@ -1,7 +1,7 @@
 internal import BotState
 internal import GatewayClient
 
-/// A table of dead letters for people.
+/// A human-readable table of dead letters.
 struct DeadLetterTable {
     private static let names = ["NUMBER", "DEAD-LETTERED AT", "DOCUMENT", "REVISION", "RULE", "REASON"]
     /// The longest reason that is shown, in characters.
