@@ -78,7 +78,7 @@ import Testing
         (#"{"seed":-1,"faults":[]}"#, 1, 9, "whole number of 0 or more"),
         (#"{"seed":1e99,"faults":[]}"#, 1, 9, "whole number of 0 or more"),
         (#"{"faults":[7]}"#, 1, 12, "a fault must be an object"),
-        (#"{"faults":[{"on":"any"}]}"#, 1, 12, "what goes wrong is missing; write one of latency, slice"),
+        (#"{"faults":[{"on":"any"}]}"#, 1, 12, "the fault's effect is missing; write one of latency, slice"),
         (#"{"faults":[{"hang":true,"cut":1}]}"#, 1, 25, "a fault can do only one thing"),
         (#"{"faults":[{"hang":true,"hang":true}]}"#, 1, 25, "\"hang\" is given twice"),
         (#"{"faults":[{"hang":false}]}"#, 1, 20, "\"hang\" must be true"),

@@ -69,7 +69,7 @@ struct FaultPlanFile {
             // An unknown member, already reported, may be a misspelt action.
             if mistakes.found.count == before {
                 let words = Self.list(FaultActionName.allCases)
-                mistakes.add(error("what goes wrong is missing; write one of \(words)", at: value))
+                mistakes.add(error("the fault's effect is missing; write one of \(words)", at: value))
             }
             return nil
         }

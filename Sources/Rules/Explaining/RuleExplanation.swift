@@ -136,7 +136,7 @@ package struct RuleExplanation: Sendable {
         case .none, .past: nil
         case .future(let due): (.doesNotFire, "does not fire before \(Timestamp.text(due)), its time (`at`)")
         case .missing: (.doesNotFire, "does not fire: `at` gives no time")
-        case .notEvaluated: (.undecided, "would fire once its time has come; `at` was not evaluated")
+        case .notEvaluated: (.undecided, "would fire when its time comes; `at` was not evaluated")
         case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
         }
     }

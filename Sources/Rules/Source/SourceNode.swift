@@ -68,7 +68,7 @@ extension SourceNode {
         do {
             return try JSONText(json)
         } catch {
-            preconditionFailure("a source tree wrote what is not JSON: \(error)")
+            preconditionFailure("a source tree wrote invalid JSON: \(error)")
         }
     }
 
