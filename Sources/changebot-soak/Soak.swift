@@ -75,7 +75,7 @@ struct Soak: AsyncParsableCommand {
             }
             try await group.waitForAll()
         }
-        Report.say("\(kills) kills, \(edits.total) edits meanwhile; now the rest")
+        Report.say("\(kills) kills and \(edits.total) edits; checking the final state")
         let letters = try await environment.finish(bot: server.url)
         let check = try await DocumentCheck(url, population, edits: edits, deadLetters: letters)
         Report.say(check.text)
@@ -94,7 +94,7 @@ struct Soak: AsyncParsableCommand {
             group.addTask { try await environment.killRepeatedly(bot: server.url, times: kills, seed: seed) }
             try await group.waitForAll()
         }
-        Report.say("\(edits.total) changes at \(server.url), \(kills) kills; now the rest")
+        Report.say("\(edits.total) changes at \(server.url), \(kills) kills; checking the final state")
         let letters = try await environment.finish(bot: server.url)
         let wrong = try await soak.check() + letters.map { "\($0): dead letter" }
         let result = wrong.isEmpty ? "as a full count finds them" : "\(wrong.count) are wrong:"

@@ -42,7 +42,7 @@ import Testing
 
     @Test func nulInARowIsAnErrorOfTheRow() {
         let message =
-            "2:4: a NUL character outside quotes; the file is damaged or no text: remove it, or quote the cell"
+            "2:4: a NUL character outside quotes; the file is damaged or not text: remove it, or quote the cell"
         #expect(
             read("a,b\n1,x\0\n2,\"y\0\"\n", as: .csv) == [
                 error(message, "1,x\0"), document(#"{"a":"2","b":"y\u0000"}"#, 3),

@@ -67,7 +67,7 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
         case .cellCount(let found, let expected): "\(found.counted("cell")) where the header has \(expected)"
         case .textAfterQuote: "text after the closing quote of a cell"
         case .openQuote: "the opening quote of a cell is never closed"
-        case .bareNUL: "a NUL character outside quotes; the file is damaged or no text: remove it, or quote the cell"
+        case .bareNUL: "a NUL character outside quotes; the file is damaged or not text: remove it, or quote the cell"
         }
     }
 }
