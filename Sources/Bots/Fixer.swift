@@ -25,7 +25,7 @@ package struct Fixer: Service {
     private let logger: Logger
     private let keeper: StateKeeper
     private let engine: Engine?
-    private let leftOut: LeftOutRules
+    private let skippedRules: SkippedRules
 
     /// - Parameters:
     ///   - name: The name of the state, and of the mark in the database.
@@ -46,7 +46,7 @@ package struct Fixer: Service {
         self.gateway = gateway
         self.ruleSet =
             mode.onlyLearns ? ruleSet.onlyComparing() : ruleSet.withoutAggregates().withoutComparing()
-        leftOut = LeftOutRules(ruleSet)
+        skippedRules = SkippedRules(ruleSet)
         self.report = report
         self.logger = logger
         self.settings = settings
@@ -59,7 +59,7 @@ package struct Fixer: Service {
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
-        if !mode.onlyLearns { leftOut.log(to: logger) }
+        if !mode.onlyLearns { skippedRules.log(to: logger) }
         try await withTaskCancellationHandler {
             guard let engine else { return try await apply() }
             try await engine.renewingLease { try await apply() }
@@ -118,7 +118,7 @@ package struct Fixer: Service {
 }
 
 /// The rules that a pass over all documents does not apply.
-private struct LeftOutRules {
+private struct SkippedRules {
     let counting: [String]
     let resolving: [String]
     let comparing: [String]

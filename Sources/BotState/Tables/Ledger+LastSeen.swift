@@ -14,10 +14,10 @@ package struct SeenDocument: Sendable {
 package struct SeenChanges: Sendable {
     package var documents: [SeenDocument] = []
     /// Whether existing records are kept: the run may have seen a newer revision than a pass over all documents.
-    package var onlyAdds = false
+    package var keepsExisting = false
 
-    package init(documents: [SeenDocument] = [], onlyAdds: Bool = false) {
-        (self.documents, self.onlyAdds) = (documents, onlyAdds)
+    package init(documents: [SeenDocument] = [], keepsExisting: Bool = false) {
+        (self.documents, self.keepsExisting) = (documents, keepsExisting)
     }
 
     var isEmpty: Bool { documents.isEmpty }
@@ -29,7 +29,7 @@ package struct SeenChanges: Sendable {
         guard !rows.isEmpty else { return }
         let columns = ["id", "rule", "seen"]
         try database.executeEach(
-            onlyAdds
+            keepsExisting
                 ? "INSERT INTO last_seen (id, rule, seen) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
                 : database.dialect.replace(into: "last_seen", columns, key: ["id", "rule"]), rows)
     }

@@ -166,7 +166,7 @@ package struct ChangeFilter {
         return decider.mayFire(on: document, isDeleted: isDeleted, mayBeInConflict: mayBeInConflict)
             || deadLettered.mayContain(id())
             || timers?.mayContain(id()) ?? false
-            || lastSeen?.mayKnow(id()) ?? false
+            || lastSeen?.mayRemember(id()) ?? false
     }
 
     /// - Parameter counted: Documents that must be decided because they add to totals, even if no rule can fire on
@@ -224,7 +224,7 @@ package struct ChangeFilter {
     /// Whether a rule may know a document that this client can't see any longer.
     private func isLost(_ change: Change) -> Bool {
         guard let lastSeen else { return false }
-        return [.removed, .revoked].contains(change.kind) && lastSeen.mayKnow(change.id)
+        return [.removed, .revoked].contains(change.kind) && lastSeen.mayRemember(change.id)
     }
 
     private func leaves(of change: Change) -> [RevisionID]? { namesLeaves ? change.revisions : nil }

@@ -14,7 +14,7 @@ package final class LastSeenDocuments: Sendable {
     /// document may be remembered, because other processes share the state, or if no rule needs this.
     private let known: Locked<BloomFilter>?
     /// Whether remembered documents must be decided even if they no longer match any rule.
-    private let looksAtKnown: Bool
+    private let decidesRemembered: Bool
 
     /// Looks up the rules in the ledger, and adds new ones. Deletes the records of removed rules, unless other processes
     /// share the state. Returns nil documents if no rule compares.
@@ -41,8 +41,8 @@ package final class LastSeenDocuments: Sendable {
             byName[rule.name] = number
         }
         (self.rules, self.numbers) = (byNumber, byName)
-        looksAtKnown = rules.contains(where: \.tracksMatches)
-        if looksAtKnown, !ledger.isShared {
+        decidesRemembered = rules.contains(where: \.tracksMatches)
+        if decidesRemembered, !ledger.isShared {
             try ledger.forEachSeenDocument { known.insert($0.hashValue) }
             self.known = Locked(known)
         } else {
@@ -53,8 +53,8 @@ package final class LastSeenDocuments: Sendable {
     /// Whether the document must be decided because a rule may remember it.
     ///
     /// - Parameter id: Evaluated only if any document may be remembered.
-    func mayKnow(_ id: @autoclosure () -> DocumentID) -> Bool {
-        guard looksAtKnown else { return false }
+    func mayRemember(_ id: @autoclosure () -> DocumentID) -> Bool {
+        guard decidesRemembered else { return false }
         guard let known else { return true }
         guard known.withLock({ !$0.isEmpty }) else { return false }
         let hash = id().hashValue
@@ -75,7 +75,7 @@ package final class LastSeenDocuments: Sendable {
 
     /// The changes that result from decisions. The caller must store them at once, because later changes already count
     /// these documents as remembered.
-    func changes(_ decided: [CandidateOutcomes.Ended], onlyAdds: Bool) -> SeenChanges {
+    func changes(_ decided: [CandidateOutcomes.Ended], keepsExisting: Bool) -> SeenChanges {
         let documents = decided.compactMap { ended -> SeenDocument? in
             let seen = ended.result.seen.compactMap { seen in numbers[seen.rule].map { ($0, seen.lastSeen) } }
             return seen.isEmpty ? nil : SeenDocument(id: ended.candidate.id, seen: seen)
@@ -83,6 +83,6 @@ package final class LastSeenDocuments: Sendable {
         if let known, !documents.isEmpty {
             known.withLock { known in for document in documents { known.insert(document.id.hashValue) } }
         }
-        return SeenChanges(documents: documents, onlyAdds: onlyAdds)
+        return SeenChanges(documents: documents, keepsExisting: keepsExisting)
     }
 }

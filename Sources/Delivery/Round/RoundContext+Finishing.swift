@@ -67,7 +67,7 @@ extension RoundContext {
         Record(
             resolved: resolved(outcomes).map(resolvedDocument), deadLetters: deadLetters,
             retried: outcomes.settledDeadLetters, times: timeChanges(of: outcomes),
-            seen: state.lastSeen?.changes(outcomes.decided, onlyAdds: mode.onlyLearns) ?? SeenChanges(),
+            seen: state.lastSeen?.changes(outcomes.decided, keepsExisting: mode.onlyLearns) ?? SeenChanges(),
             caused: outcomes.caused,
             ownWrites: outcomes.ownWrites,
             survivors: outcomes.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),

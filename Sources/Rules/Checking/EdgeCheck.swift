@@ -5,7 +5,7 @@ internal import LosslessJSON
 enum EdgeCheck {
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
         guard let edges = rule.rule.edges else { return [] }
-        return impossibleMembers(rule, edges) + endingAtOnce(rule, edges) + counting(rule, edges)
+        return impossibleMembers(rule, edges) + endingOwnMatch(rule, edges) + counting(rule, edges)
             + nothingRemembered(rule, edges)
     }
 
@@ -24,14 +24,14 @@ enum EdgeCheck {
     }
 
     /// A rule with `enter` whose own actions end the match, so that the document enters again at each match.
-    private static func endingAtOnce(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
+    private static func endingOwnMatch(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
         guard edges.on == .enter, rule.rule.condition == nil, !rule.prediction.touched.isEmpty else { return [] }
         var knowledge = Knowledge(firing: rule)
         knowledge.apply(rule.prediction)
         guard knowledge.fires(rule) == .no else { return [] }
         return [
             rule.warning(
-                at: rule.position(of: "on"), .endsAtOnce,
+                at: rule.position(of: "on"), .endsOwnMatch,
                 "its own actions end the match, so a document enters each time it matches; remove 'on': the rule then does "
                     + "the same, but remembers nothing")
         ]

@@ -8,7 +8,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case duplicateRule = "duplicate-rule"
         case firesAgain = "fires-again"
         case neverRests = "never-rests"
-        case endsAtOnce = "ends-at-once"
+        case endsOwnMatch = "ends-at-once"
         case nothingRemembered = "nothing-remembered"
         case noTimer = "no-timer"
         case fixedTime = "fixed-time"

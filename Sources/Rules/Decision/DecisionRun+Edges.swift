@@ -8,21 +8,24 @@ extension DecisionRun {
     mutating func comparison(
         _ rule: Rule, _ index: Int, _ edges: EdgeCondition, _ scratch: MatchScratch
     ) throws(DecisionError) -> RuleAttempt? {
-        var found: EdgeCondition.Look?
+        var found: EdgeCondition.Observation?
         let before = pass.firedAt[index] ?? input.lastSeen[rule.name]
-        let fate: EdgeCondition.Fate = input.isDeleted ? .deleted : input.isLost || draft.isDeleted ? .lost : .present
+        let visibility: EdgeCondition.Visibility =
+            input.isDeleted ? .deleted : input.isLost || draft.isDeleted ? .lost : .present
         do throws(MatchError) {
-            found = try edges.look(rule, draft.document.root, fate, before: before, scratch)
+            found = try edges.observe(rule, draft.document.root, visibility, before: before, scratch)
             found?.onlyLearns = input.onlyLearns
         } catch {
             throw DecisionError(rule: rule.name, reason: error.description)
         }
-        guard let look = found else { return nil }
-        let size = edges.lastSeen(look, matches: look.matches)?.values.count ?? 0
-        if size > EdgeCondition.valuesLimit { throw rule.remembersTooMuch(size) }
-        let attempt = RuleAttempt(rule, index, draft, look)
-        if edges.asksCondition(look) || edges.edge(look, matches: look.matches) != nil { return attempt }
-        pass.seen[index] = edges.lastSeen(look, matches: look.matches)
+        guard let observation = found else { return nil }
+        let size = edges.lastSeen(observation, matches: observation.matches)?.values.count ?? 0
+        if size > EdgeCondition.valuesLimit { throw rule.rememberedValuesTooLarge(size) }
+        let attempt = RuleAttempt(rule, index, draft, observation)
+        if edges.dependsOnCondition(observation) || edges.edge(observation, matches: observation.matches) != nil {
+            return attempt
+        }
+        pass.seen[index] = edges.lastSeen(observation, matches: observation.matches)
         return nil
     }
 
@@ -51,7 +54,7 @@ extension DecisionRun {
 
 extension Rule {
     /// The error for a document if the values to remember have this many bytes.
-    fileprivate func remembersTooMuch(_ size: Int) -> DecisionError {
+    fileprivate func rememberedValuesTooLarge(_ size: Int) -> DecisionError {
         let keys = EdgeCondition.keys.reversed().compactMap { definition.source.member($0) }
         let position = keys.first?.position ?? position
         return DecisionError(

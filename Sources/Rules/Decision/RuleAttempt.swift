@@ -41,30 +41,31 @@ struct RuleAttempt {
     /// The index of the next element in ``elements``.
     private var nextElement = 0
     /// What a rule with `changed`, `enter` or `leave` sees of the document. Nil for other rules.
-    private let look: EdgeCondition.Look?
+    private let observation: EdgeCondition.Observation?
     /// What such a rule remembers once its condition has been evaluated.
     private(set) var seen: LastSeen?
 
-    /// - Parameter look: What the rule sees, if it compares. Otherwise its selectors must hold for the draft.
-    private init(_ rule: Rule, _ index: Int, _ draft: Draft, _ clock: Clock, _ look: EdgeCondition.Look?) {
+    /// - Parameter observation: What the rule sees, if it compares. Otherwise its selectors must hold for the draft.
+    private init(_ rule: Rule, _ index: Int, _ draft: Draft, _ clock: Clock, _ observation: EdgeCondition.Observation?)
+    {
         self.rule = rule
         self.index = index
         self.clock = clock
-        self.look = look
+        self.observation = observation
         isDue = rule.time == nil
         trial = draft
         trial.effects = Effects()
         trial.contributions = []
         trial.edge = nil
-        conditionHolds = rule.condition == nil && look == nil
+        conditionHolds = rule.condition == nil && observation == nil
     }
 
     /// - Precondition: The rule's selectors hold for the draft.
     init(_ rule: Rule, _ index: Int, _ draft: Draft, _ clock: Clock) { self.init(rule, index, draft, clock, nil) }
 
     /// For a rule with `changed`, `enter` or `leave`.
-    init(_ rule: Rule, _ index: Int, _ draft: Draft, _ look: EdgeCondition.Look) {
-        self.init(rule, index, draft, Clock(now: draft.now, fired: []), look)
+    init(_ rule: Rule, _ index: Int, _ draft: Draft, _ observation: EdgeCondition.Observation) {
+        self.init(rule, index, draft, Clock(now: draft.now, fired: []), observation)
     }
 
     /// Provides the answer that ``Outcome/needs(_:)`` requested.
@@ -78,22 +79,22 @@ struct RuleAttempt {
     /// The programs whose outcomes the next step needs.
     var programs: [Int] {
         if !isDue { return rule.time.map { [$0] } ?? [] }
-        if !conditionHolds { return asksCondition ? rule.condition.map { [$0] } ?? [] : [] }
+        if !conditionHolds { return dependsOnCondition ? rule.condition.map { [$0] } ?? [] : [] }
         guard done < rule.then.count else { return [] }
         let step = rule.then[done]
         if let program = step.elements, elements == nil { return [program] }
         return step.action.programs
     }
 
-    private var asksCondition: Bool { look.map { rule.edges?.asksCondition($0) == true } ?? true }
+    private var dependsOnCondition: Bool { observation.map { rule.edges?.dependsOnCondition($0) == true } ?? true }
 
     /// The edge for which a rule with `changed`, `enter` or `leave` fires. Nil for other rules, and until it is known.
     var edge: Edge? { trial.edge }
 
     /// The values of `$changed` and `$before` in the rule's programs.
     var edgeLocals: [(name: String, json: [UInt8])] {
-        guard let look, let edges = rule.edges else { return [] }
-        return (trial.edge ?? edges.edge(look, matches: true) ?? .nothing).locals
+        guard let observation, let edges = rule.edges else { return [] }
+        return (trial.edge ?? edges.edge(observation, matches: true) ?? .nothing).locals
     }
 
     /// The element of the next step. Nil without `for_each`.
@@ -209,13 +210,13 @@ struct RuleAttempt {
         switch outcomes.first.map(ConditionOutcome.init) {
         case .holds: holds = true
         case .fails: holds = false
-        case nil: holds = look?.matches ?? false
+        case nil: holds = observation?.matches ?? false
         case .failed(let reason, let isTemporary):
             throw DecisionError(rule: rule.name, reason: reason, isTemporary: isTemporary)
         }
-        guard let look, let edges = rule.edges else { return holds ? .continues : .doesNotFire }
-        seen = edges.lastSeen(look, matches: holds)
-        trial.edge = edges.edge(look, matches: holds)
+        guard let observation, let edges = rule.edges else { return holds ? .continues : .doesNotFire }
+        seen = edges.lastSeen(observation, matches: holds)
+        trial.edge = edges.edge(observation, matches: holds)
         return trial.edge == nil ? .doesNotFire : .continues
     }
 

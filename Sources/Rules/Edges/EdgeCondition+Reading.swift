@@ -5,7 +5,7 @@ extension EdgeCondition {
     static let keys = ["changed", "remember", "first"]
 
     /// Whether a rule compares documents with earlier states, so that its programs have `$changed` and `$before`.
-    static func isIn(_ object: SourceObject, _ on: Rule.Changes) -> Bool {
+    static func isUsed(in object: SourceObject, on: Rule.Changes) -> Bool {
         object.node("changed") != nil || !on.isDisjoint(with: [.enter, .leave])
     }
 
@@ -18,7 +18,7 @@ extension EdgeCondition {
         let changed = object.node("changed").flatMap { MemberPath.list($0, "changed", errors) } ?? []
         let remembered = object.node("remember").flatMap { MemberPath.list($0, "remember", errors) } ?? []
         let first = object.node("first").flatMap { Self.first($0, errors) }
-        guard Self.isIn(object, on) else {
+        guard Self.isUsed(in: object, on: on) else {
             for name in ["first", "remember"] {
                 guard let node = object.node(name) else { continue }
                 errors.report(
@@ -33,8 +33,8 @@ extension EdgeCondition {
             on, changed: changed, remembered: remembered + (keepsValues ? changed : []), first: first, when: when)
     }
 
-    private static func first(_ node: SourceNode, _ errors: SourceErrors) -> FirstLook? {
-        if let first = node.text.flatMap(FirstLook.init) { return first }
+    private static func first(_ node: SourceNode, _ errors: SourceErrors) -> FirstSightPolicy? {
+        if let first = node.text.flatMap(FirstSightPolicy.init) { return first }
         errors.report(
             at: node.position,
             "'first' must be fire or learn, and says whether the rule fires for a document that it sees for the first "
@@ -42,7 +42,9 @@ extension EdgeCondition {
         return nil
     }
 
-    private static func check(_ object: SourceObject, _ on: Rule.Changes, _ first: FirstLook?, _ reading: RuleReading) {
+    private static func check(
+        _ object: SourceObject, _ on: Rule.Changes, _ first: FirstSightPolicy?, _ reading: RuleReading
+    ) {
         let errors = reading.errors
         guard reading.kind == .rules else {
             return errors.report(
@@ -65,7 +67,7 @@ extension EdgeCondition {
     }
 
     /// Reports keys that contradict `on`.
-    private static func checkEdges(_ object: SourceObject, _ on: Rule.Changes, _ first: FirstLook?) {
+    private static func checkEdges(_ object: SourceObject, _ on: Rule.Changes, _ first: FirstSightPolicy?) {
         let errors = object.errors
         if let node = object.node("changed"), !on.contains(.change) {
             let remedy = on == .delete ? "remove 'changed' or 'on'" : "add change to 'on', or remove 'changed'"

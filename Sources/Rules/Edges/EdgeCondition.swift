@@ -5,7 +5,7 @@ internal import LosslessJSON
 /// `on: [leave]`.
 struct EdgeCondition: Sendable {
     /// What to do with a document that the rule sees for the first time.
-    enum FirstLook: String, Sendable {
+    enum FirstSightPolicy: String, Sendable {
         case fire, learn
     }
 
@@ -14,7 +14,7 @@ struct EdgeCondition: Sendable {
     /// The members whose values are remembered.
     private let remembered: [MemberPath]
     /// The value of `first`. Nil: the default for the kind of edge.
-    let first: FirstLook?
+    let first: FirstSightPolicy?
     let on: Rule.Changes
     /// Selects the documents that the rule compares, in addition to those that it remembers. With `changed`, it omits the
     /// conditions of `when` on these members, because a document may not match until such a member has changed.
@@ -30,15 +30,15 @@ struct EdgeCondition: Sendable {
     var tracksMatches: Bool { !on.isDisjoint(with: [.enter, .leave]) }
 
     /// Whether documents that don't match are remembered too, so that a later match is not their first time.
-    private var recordsOthers: Bool { on.contains(.enter) && first(.enter) == .learn }
+    private var remembersUnmatched: Bool { on.contains(.enter) && first(.enter) == .learn }
 
-    func first(_ kind: Edge.Kind) -> FirstLook { first ?? (kind == .enter ? .fire : .learn) }
+    func first(_ kind: Edge.Kind) -> FirstSightPolicy { first ?? (kind == .enter ? .fire : .learn) }
 
     /// - Parameters:
     ///   - remembered: The members whose values are remembered.
     ///   - when: The rule's `when`.
     init(
-        _ on: Rule.Changes, changed: [MemberPath], remembered: [MemberPath], first: FirstLook?, when: Selector
+        _ on: Rule.Changes, changed: [MemberPath], remembered: [MemberPath], first: FirstSightPolicy?, when: Selector
     ) {
         (self.on, self.changed, self.first) = (on, changed, first)
         self.remembered = remembered.filter { member in
@@ -65,13 +65,13 @@ extension Selector {
 
 extension EdgeCondition {
     /// What a rule sees of a document.
-    struct Look: Sendable {
+    struct Observation: Sendable {
         /// The state that the rule last saw. Nil: it sees the document for the first time.
         let before: LastSeen?
         /// Whether the rule's selectors hold.
         let matches: Bool
         /// Whether the document is deleted, no longer visible, or out of the rule's scope.
-        let isGone: Bool
+        let isUnavailable: Bool
         /// The current digests of the members in `changed`.
         let digests: [MemberDigest]
         /// The current values, as ``LastSeen/values``.
@@ -84,7 +84,7 @@ extension EdgeCondition {
     }
 
     /// Whether a document still exists and is visible.
-    enum Fate: Sendable {
+    enum Visibility: Sendable {
         case present, deleted
         /// It is no longer visible to this client, or the rules have just deleted it.
         case lost
@@ -92,70 +92,73 @@ extension EdgeCondition {
 
     /// - Parameter before: The state that the rule last saw.
     /// - Returns: Nil if the rule ignores the document.
-    func look(
-        _ rule: Rule, _ document: JSONValue, _ fate: Fate, before: LastSeen?, _ scratch: MatchScratch
-    ) throws(MatchError) -> Look? {
+    func observe(
+        _ rule: Rule, _ document: JSONValue, _ visibility: Visibility, before: LastSeen?, _ scratch: MatchScratch
+    ) throws(MatchError) -> Observation? {
         var isInScope = false
-        if fate == .present { isInScope = try rule.looks(at: document, scratch) }
+        if visibility == .present { isInScope = try rule.looks(at: document, scratch) }
         guard isInScope else {
             var matches = false
-            if fate == .deleted, on.contains(.delete) { matches = try rule.fires(on: document, scratch) }
+            if visibility == .deleted, on.contains(.delete) { matches = try rule.fires(on: document, scratch) }
             guard matches || before?.matched == true else { return nil }
             // The remembered digests are kept.
             let digests = before?.digests ?? changed.map { _ in .missing }
-            return Look(before: before, matches: matches, isGone: true, digests: digests, values: [])
+            return Observation(before: before, matches: matches, isUnavailable: true, digests: digests, values: [])
         }
-        return Look(
-            before: before, matches: try rule.fires(on: document, scratch), isGone: false,
+        return Observation(
+            before: before, matches: try rule.fires(on: document, scratch), isUnavailable: false,
             digests: changed.map { $0.digest(in: document) },
             values: values(in: document))
     }
 
     /// Whether the outcome depends on the rule's `if`.
-    func asksCondition(_ look: Look) -> Bool {
-        guard look.matches else { return false }
+    func dependsOnCondition(_ observation: Observation) -> Bool {
+        guard observation.matches else { return false }
         if tracksMatches { return true }
-        return look.differs && !look.onlyLearns && (look.before != nil || first(.change) == .fire)
+        return observation.differs && !observation.onlyLearns && (observation.before != nil || first(.change) == .fire)
     }
 
     /// Why the rule fires. Nil if it does not fire.
     ///
     /// - Parameter matches: Whether selectors and `if` hold.
-    func edge(_ look: Look, matches: Bool) -> Edge? {
-        guard !look.onlyLearns, let kind = kind(look, matches) else { return nil }
+    func edge(_ observation: Observation, matches: Bool) -> Edge? {
+        guard !observation.onlyLearns, let kind = kind(observation, matches) else { return nil }
         let names = zip(changed.indices, changed).filter { index, _ in
-            guard let before = look.before else { return look.digests[index] != .missing }
-            return before.digests[index] != look.digests[index]
+            guard let before = observation.before else { return observation.digests[index] != .missing }
+            return before.digests[index] != observation.digests[index]
         }
-        let known = look.before.map { $0.values.isEmpty ? Array("{}".utf8) : $0.values }
+        let known = observation.before.map { $0.values.isEmpty ? Array("{}".utf8) : $0.values }
         return Edge(
-            kind, after: look.before, now: look.digests, changed: names.map(\.1.text),
+            kind, after: observation.before, now: observation.digests, changed: names.map(\.1.text),
             before: known ?? Array("null".utf8))
     }
 
-    private func kind(_ look: Look, _ matches: Bool) -> Edge.Kind? {
-        if on.contains(.leave), look.before?.matched == true, look.isGone || !matches { return .leave }
+    private func kind(_ observation: Observation, _ matches: Bool) -> Edge.Kind? {
+        if on.contains(.leave), observation.before?.matched == true, observation.isUnavailable || !matches {
+            return .leave
+        }
         guard matches else { return nil }
-        if look.isGone { return .some(.none) }
-        if on.contains(.enter), look.before.map({ !$0.matched }) ?? (first(.enter) == .fire) { return .enter }
+        if observation.isUnavailable { return .some(.none) }
+        if on.contains(.enter), observation.before.map({ !$0.matched }) ?? (first(.enter) == .fire) { return .enter }
         guard on.contains(.change) else { return nil }
         if changed.isEmpty { return .some(.none) }
-        return look.differs && (look.before != nil || first(.change) == .fire) ? .change : nil
+        return observation.differs && (observation.before != nil || first(.change) == .fire) ? .change : nil
     }
 
     /// What the rule remembers afterwards. Nil: nothing.
-    func lastSeen(_ look: Look, matches: Bool) -> LastSeen? {
-        if look.isGone {
-            var seen = look.before
+    func lastSeen(_ observation: Observation, matches: Bool) -> LastSeen? {
+        if observation.isUnavailable {
+            var seen = observation.before
             seen?.matched = false
             if changed.isEmpty { seen?.values = [] }
             return seen
         }
         let matched = tracksMatches && matches
-        guard look.before != nil || matched || !changed.isEmpty || recordsOthers else { return nil }
+        guard observation.before != nil || matched || !changed.isEmpty || remembersUnmatched else { return nil }
         return LastSeen(
-            matched: matched, digests: look.digests, values: matched || !changed.isEmpty ? look.values : [],
-            edge: look.before?.edge ?? 0)
+            matched: matched, digests: observation.digests,
+            values: matched || !changed.isEmpty ? observation.values : [],
+            edge: observation.before?.edge ?? 0)
     }
 }
 

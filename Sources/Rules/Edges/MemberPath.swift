@@ -13,11 +13,11 @@ struct MemberPath: Sendable, Hashable {
 
     /// The digest of its value.
     func digest(in document: JSONValue) -> MemberDigest {
-        value(in: document).map { MemberDigest($0, areAttachments: isOfAttachments) } ?? .missing
+        value(in: document).map { MemberDigest($0, areAttachments: isAttachmentsMember) } ?? .missing
     }
 
     private static let attachments = Array("_attachments".utf8)
-    private var isOfAttachments: Bool { path.steps.first?.name == Self.attachments }
+    private var isAttachmentsMember: Bool { path.steps.first?.name == Self.attachments }
 
     /// Whether the members are the same, or one contains the other.
     func overlaps(_ other: FieldPath) -> Bool {

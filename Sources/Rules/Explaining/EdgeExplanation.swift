@@ -2,38 +2,45 @@
 struct EdgeExplanation: Sendable {
     let edges: EdgeCondition
     /// Nil: the rule ignores the document.
-    let look: EdgeCondition.Look?
+    let observation: EdgeCondition.Observation?
 
     /// Whether the outcome depends on the rule's `if`.
-    var asksCondition: Bool { look.map(edges.asksCondition) ?? false }
+    var dependsOnCondition: Bool { observation.map(edges.dependsOnCondition) ?? false }
 
     /// The values of `$changed` and `$before`.
     var locals: [(name: String, json: [UInt8])] {
-        (look.flatMap { edges.edge($0, matches: true) } ?? .nothing).locals
+        (observation.flatMap { edges.edge($0, matches: true) } ?? .nothing).locals
     }
 
     /// - Parameter matches: Whether selectors and `if` hold.
     func outcome(matches: Bool) -> (fires: Bool, reason: String) {
-        guard let look else { return (false, "the rule ignores this document") }
-        guard let edge = edges.edge(look, matches: matches) else { return (false, refusal(look, matches)) }
+        guard let observation else { return (false, "the rule ignores this document") }
+        guard let edge = edges.edge(observation, matches: matches) else {
+            return (false, refusal(observation, matches))
+        }
         switch edge.kind {
         case .enter:
-            let isFirst = look.before == nil
+            let isFirst = observation.before == nil
             return (true, isFirst ? "the rule sees it for the first time" : "the document did not match before")
         case .leave: return (true, "the document matched before, but no longer does")
-        case .change where look.before == nil: return (true, "the rule sees it for the first time (`first: fire`)")
+        case .change where observation.before == nil:
+            return (true, "the rule sees it for the first time (`first: fire`)")
         case .change: return (true, "changed: \(edge.changed.joined(separator: ", "))")
-        case .none: return (true, "`on` includes \(look.isGone ? "delete" : "change")")
+        case .none: return (true, "`on` includes \(observation.isUnavailable ? "delete" : "change")")
         }
     }
 
-    private func refusal(_ look: EdgeCondition.Look, _ matches: Bool) -> String {
+    private func refusal(_ observation: EdgeCondition.Observation, _ matches: Bool) -> String {
         guard matches else {
-            return look.before?.matched == true
+            return observation.before?.matched == true
                 ? "the document no longer matches (to fire then, use `on: [leave]`)" : "the document does not match"
         }
-        guard look.before != nil else { return "the rule sees it for the first time, and only remembers it (`first`)" }
-        if look.before?.matched == true, edges.on.contains(.enter) { return "the document already matched before" }
+        guard observation.before != nil else {
+            return "the rule sees it for the first time, and only remembers it (`first`)"
+        }
+        if observation.before?.matched == true, edges.on.contains(.enter) {
+            return "the document already matched before"
+        }
         if edges.changed.isEmpty { return "the document matches; the rule fires when it stops matching" }
         return "no member in `changed` has a new value"
     }

@@ -86,9 +86,9 @@ package struct RuleExplanation: Sendable {
         isSkippedOnError = rule.definition.onError == .skip
         kind = rule.kind
         comparison = rule.edges.map { edges in
-            let look = try? edges.look(
+            let observation = try? edges.observe(
                 rule, document, isDeleted ? .deleted : .present, before: lastSeen, MatchScratch())
-            return EdgeExplanation(edges: edges, look: look ?? nil)
+            return EdgeExplanation(edges: edges, observation: observation ?? nil)
         }
         let holds = when.result == .holds
         exclusion = Self.exclusion(
@@ -159,7 +159,7 @@ package struct RuleExplanation: Sendable {
 
     /// Whether only `if:` can still prevent the rule from firing.
     var dependsOnlyOnCondition: Bool {
-        earlyOutcome == nil && timeOutcome == nil && comparison?.asksCondition != false
+        earlyOutcome == nil && timeOutcome == nil && comparison?.dependsOnCondition != false
     }
 
     /// The outcome for the rule alone, from its selectors, ``condition`` and ``consequence``.
@@ -185,7 +185,7 @@ package struct RuleExplanation: Sendable {
         return switch condition {
         case .none, .holds: firing
         case .fails: (.doesNotFire, "does not fire: `if` is not true")
-        case .notEvaluated where comparison?.asksCondition == false: firing
+        case .notEvaluated where comparison?.dependsOnCondition == false: firing
         case .notEvaluated: (.undecided, "would fire if its `if` is true; `if` was not evaluated")
         case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
         }

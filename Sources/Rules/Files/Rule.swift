@@ -174,7 +174,7 @@ extension Rule {
     private static func programs(
         _ object: SourceObject, _ on: Changes, _ reading: RuleReading
     ) -> (condition: Int?, then: [RuleStep]?) {
-        let comparesWithBefore = EdgeCondition.isIn(object, on)
+        let comparesWithBefore = EdgeCondition.isUsed(in: object, on: on)
         return reading.with(locals: comparesWithBefore ? Edge.variables : []) {
             let condition = object.node("if").flatMap {
                 program($0, "'if' has no type: everything but false and null is true; remove 'type'", reading)

@@ -63,7 +63,7 @@ import Testing
         receiver.requests.dropFirst(start).map { String(decoding: $0.body, as: UTF8.self) }.sorted()
     }
 
-    @Test func eachEdgeBetweenTwoLooksFiresOnce() async throws {
+    @Test func eachEdgeBetweenTwoReadsFiresOnce() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules(receiver))
