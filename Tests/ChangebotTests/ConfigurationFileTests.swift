@@ -228,8 +228,8 @@ import Testing
             ),
             (
                 ["user": "amy", "password_file": "p"], ["CHANGEBOT_PASSWORD": "x"], 64,
-                "CHANGEBOT_PASSWORD is set, but no user is: set CHANGEBOT_USER too, or unset CHANGEBOT_PASSWORD; with a "
-                    + "variable, the credentials in "
+                "CHANGEBOT_PASSWORD is set, but no user is: set CHANGEBOT_USER too, or unset CHANGEBOT_PASSWORD; if a "
+                    + "variable is set, the credentials in "
             ),
             (
                 ["user": "amy", "password_file": "p", "password_credential": "c"], [:], 78,
