@@ -95,7 +95,7 @@ import Testing
         ("json", "{\n", ":2:1: "),
         ("yaml", "faults:\n- on: \"ä\"\n  hang: true\n", ":2:7: \"on\" must be any or one of"),
         ("yaml", "faults:\n- hang: true\n  lantency: 1s", ":3:3: unknown member \"lantency\""),
-        ("yaml", "faults:\n- on: _changes", ":2:3: what goes wrong is missing"),
+        ("yaml", "faults:\n- on: _changes", ":2:3: the fault's effect is missing"),
         ("yaml", "faults: [\n", ":2:"),
         ("yaml", "# none\n", ":1:1: the file is empty; a faults file has 'faults:' with a list of faults\n"),
     ])
