@@ -95,6 +95,11 @@ package struct Fixer: Service {
     private func lastSeen(_ ledger: Ledger) async throws -> LastSeenDocuments? {
         guard mode.onlyLearns else { return nil }
         if let lastSeen { return lastSeen }
+        if try ledger.checkpoint() == nil {
+            logger.warning(
+                "no bot of this name has run with this database yet; if the bot has another name, run this again with its --name"
+            )
+        }
         return try await LastSeenDocuments.open(ruleSet, in: ledger, belongsToRun: false).documents
     }
 

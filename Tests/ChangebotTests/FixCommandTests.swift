@@ -119,6 +119,24 @@ import Testing
         }
     }
 
+    /// With a mistyped name, it filled another state, and the bot still saw all documents for the first time.
+    @Test func learningForAnUnknownBotIsWarnedOf() async throws {
+        try await Program.withDirectory { folder in
+            let rules = "version: 1\nrules:\n  - { name: a, when: { type: task }, on: [enter], then: [] }\n"
+            try Data(rules.utf8).write(to: URL(fileURLWithPath: folder + "/e.yaml"))
+            try Data(#"{"_id":"t","type":"task"}"#.utf8).write(to: URL(fileURLWithPath: folder + "/d.ndjson"))
+            let gateway = "embedded:\(folder)/d.sqlite"
+            _ = try await Program.run(["import", folder + "/d.ndjson", "--gateway", gateway])
+            let shared = ["--gateway", gateway, "--rules", folder + "/e.yaml", "--state", folder + "/s"]
+            #expect(try await Program.run(["run", "--once"] + shared).code == 0)
+            for (name, isWarned) in [("changebot", false), ("chagebot", true)] {
+                let result = try await Program.run(["fix", "--learn", "--name", name] + shared)
+                #expect(result.code == 0, "\(result.errors)")
+                #expect(result.errors.contains("no bot of this name has run") == isWarned, "\(result.errors)")
+            }
+        }
+    }
+
     /// Each pass would emit the same lines again.
     @Test func limitWithRulesThatWriteNothingIsWarnedOf() async throws {
         try await Program.withDirectory { folder in

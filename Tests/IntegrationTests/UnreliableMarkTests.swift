@@ -196,22 +196,26 @@ import Testing
         lines.withLock { $0.count { $0.contains(part) } }
     }
 
+    /// Stops the daemon once its log says that it continues without a mark.
+    private func runUntilMarkIsGivenUp(_ bot: Bot, _ lines: Locked<[String]>) async throws {
+        let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            while count("does not keep the bot's mark", lines) == 0 {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
     /// It read everything again once a minute, for ever.
     @Test(arguments: Mode.allCases)
     func idleDaemonStartsOverOnceAndContinuesWithoutAMark(mode: Mode) async throws {
         try await withDirectory { directory in
             let server = try server(mode)
             let lines = Locked<[String]>([])
-            let bot = try bot(server, directory, lines, isOneShot: false)
-            let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
-            try await withThrowingTaskGroup { tasks in
-                tasks.addTask { try await group.run() }
-                while count("does not keep the bot's mark", lines) == 0 {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-            }
+            try await runUntilMarkIsGivenUp(try bot(server, directory, lines, isOneShot: false), lines)
             #expect(count("starting over", lines) == 1)
             #expect(count("does not keep the bot's mark", lines) == 1)
         }
@@ -275,16 +279,7 @@ import Testing
         try await withDirectory { directory in
             let server = try server(.vanishing, instance: Locked(1))
             let lines = Locked<[String]>([])
-            let bot = try bot(server, directory, lines, isOneShot: false, onReset: .stop)
-            let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
-            try await withThrowingTaskGroup { tasks in
-                tasks.addTask { try await group.run() }
-                while count("does not keep the bot's mark", lines) == 0 {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-            }
+            try await runUntilMarkIsGivenUp(try bot(server, directory, lines, isOneShot: false, onReset: .stop), lines)
             #expect(count("wrote it again", lines) == 1)
             #expect(count("does not keep the bot's mark", lines) == 1)
             #expect(server.requests("/todo/_changes").count { $0.target.contains("since=0&") } == 1)

@@ -124,8 +124,12 @@ extension RunStart {
                 names, to: logger,
                 remedy: fixOptions.map { _ in "start the bot with --catch-up-changed-rules, once" })
         case .comparingRulesChanged(let names):
+            let rules = names.map { " --rule \($0.shellWord)" }.joined()
+            let advice = fixOptions.map {
+                "; to let them learn all documents now, without firing: stop the bot, and run changebot fix --learn\(rules) \($0)"
+            }
             logger.notice(
-                "rules with 'changed', enter or leave are new or edited: they first see older documents when these change; to let them learn all documents now, without firing: \(learnCommand(names, options, fixOptions))",
+                "rules with 'changed', enter or leave are new or edited: they first see older documents when these change\(advice ?? "")",
                 metadata: [LogKey.rules: "\(names.joined(separator: ", "))"])
         case .otherCopy:
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
@@ -138,12 +142,6 @@ extension RunStart {
                 "the run starts ahead of the database: changes are skipped until the database has caught up; to start at the beginning: \(resetCommand)",
                 metadata: [LogKey.since: "\(sequence)", LogKey.newest: "\(newest)"])
         }
-    }
-
-    private func learnCommand(_ names: [String], _ options: String, _ fixOptions: String?) -> String {
-        guard let fixOptions else { return "start the bot with --catch-up-changed-rules, once" }
-        let rules = names.map { " --rule \($0.shellWord)" }.joined()
-        return "stop the bot and run changebot fix --learn\(rules) \(fixOptions)"
     }
 
     /// - Parameters:

@@ -27,7 +27,8 @@ struct MemberDigest: Sendable, Hashable {
     private static func append(_ value: JSONValue, _ areAttachments: Bool, to content: inout [UInt8]) {
         switch value.kind {
         case .null, .true, .false: content += value.bytes
-        case .number: content += number(value)
+        // The comma ends it: otherwise [1,23] would look like [12,3].
+        case .number: content += number(value) + [UInt8(ascii: ",")]
         case .string: append(value.characters, to: &content)
         case .array:
             content.append(UInt8(ascii: "["))
@@ -61,7 +62,9 @@ struct MemberDigest: Sendable, Hashable {
     private static func number(_ value: JSONValue) -> [UInt8] {
         let text = String(decoding: value.bytes, as: UTF8.self)
         if text == "-0" { return [UInt8(ascii: "0")] }
-        guard text.contains(where: { ".eE".contains($0) }), let double = Double(text) else { return Array(text.utf8) }
+        guard text.contains(where: { ".eE".contains($0) }), let double = Double(text), double.isFinite else {
+            return Array(text.utf8)
+        }
         if let whole = Int(exactly: double), whole.magnitude < 1 << 53 { return Array(String(whole).utf8) }
         return Array(String(double).utf8)
     }

@@ -20,6 +20,10 @@ import Testing
                 "to apply them to older documents: start the bot with --catch-up-changed-rules, once",
                 ["rules": "a"]
             ),
+            (
+                .comparingRulesChanged(["a b"]), .notice,
+                "stop the bot, and run changebot fix --learn --rule 'a b' --rules r.yaml", ["rules": "a b"]
+            ),
             (.otherCopy, .notice, "starting at the beginning", [:]),
             (
                 .atCheckpointCopy(savedAt: "then"), .notice, "the copy in the database",
@@ -39,5 +43,13 @@ import Testing
         let line = try #require(lines.all.first)
         #expect(line.level == level && line.metadata == metadata)
         #expect(line.message.contains(part), "\(line.message)")
+    }
+
+    /// A bot with `--catch-up-changed-rules` was told to start with that option.
+    @Test func botThatCatchesUpGetsNoAdvice() throws {
+        let lines = LoggedLines()
+        RunStart(sequence(5), [.comparingRulesChanged(["a"])]).log(to: lines.logger, stateOptions: "--state s")
+        let line = try #require(lines.all.first)
+        #expect(!line.message.contains("learn") && !line.message.contains("--catch-up"), "\(line.message)")
     }
 }

@@ -64,6 +64,8 @@ import Testing
     @Test(arguments: [
         ("1", #""1""#), ("9007199254740993", "9007199254740992"), ("null", "false"), ("[]", "{}"), ("[1,2]", "[2,1]"),
         (#"{"revpos":1}"#, #"{"revpos":2}"#), (#"["ab","c"]"#, #"["a","bc"]"#), ("0.1", "0.10000000000000002"),
+        ("[1,23]", "[12,3]"), ("[1,2]", "[12]"), ("[[1],2]", "[[1,2]]"), (#"{"a":1,"b":2}"#, #"{"a":12}"#),
+        ("1e400", "1e500"), ("[true,1]", #"["true",1]"#),
     ])
     func differentValuesDiffer(one: String, other: String) async throws {
         var memory = try RuleMemory("name: a, when: {}, changed: [v], then: []")
