@@ -76,17 +76,23 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
         }
     }
 
-    /// Cancels `function` and reports an issue once the time is over.
+    /// Cancels `function` and reports an issue once the time is over. Ends the whole process if `function` has still not
+    /// ended five minutes later: it would never end otherwise, and its name would stay unknown.
     private func limitingTime(of test: Test, _ function: @Sendable () async throws -> Void) async throws {
         try await withoutActuallyEscaping(function) { function in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 let time = TestTime.current ?? TestTime()
-                tasks.addTask { try await TestTime.$current.withValue(time) { try await function() } }
+                let watchdog = TestWatchdog()
+                tasks.addTask {
+                    defer { watchdog.stop() }
+                    try await TestTime.$current.withValue(time) { try await function() }
+                }
                 tasks.addTask {
                     try await time.reach(.seconds(60 * minutes))
                     Issue.record(
                         "Time limit was exceeded: \(minutes) minutes after the start",
                         sourceLocation: test.sourceLocation)
+                    watchdog.start(for: test)
                 }
                 defer { tasks.cancelAll() }
                 _ = try await tasks.next()

@@ -133,6 +133,9 @@ package final class TestPostgres: Sendable {
         ]
         let process = try programs.start(
             "postgres", ["-D", data, "-p", "\(port)"] + (options + settings).flatMap { ["-c", $0] }, log: log)
+        // A backend that waited for a standby server while its server was killed reads commands from here (PostgreSQL
+        // 15). It ends at the end of input; otherwise it would live for ever.
+        process.endInput(with: "")
         server.withLock { $0 = process }
         let end = ContinuousClock.now + .seconds(60)
         while !["ready", "standby"].contains(status(of: process)) {
@@ -154,7 +157,13 @@ package final class TestPostgres: Sendable {
         process.signal(signal)
         process.blockUntilEnd()
         // After SIGKILL they end by themselves, and the next start would have to wait for it.
-        for child in children { while kill(child, 0) == 0, isAlive(child) { usleep(5_000) } }
+        let end = ContinuousClock.now + .seconds(20)
+        for child in children {
+            while kill(child, 0) == 0, isAlive(child) {
+                if ContinuousClock.now > end { kill(child, SIGKILL) }
+                usleep(5_000)
+            }
+        }
     }
 
     /// Stops the server and all its processes: connections stay open, but requests are not answered.
