@@ -35,7 +35,7 @@ struct JQProgramTests {
 
     @Test(arguments: [
         ("$ENV.PATH", "environment"), ("$ENV | keys", "environment"), ("env", "environment"),
-        ("env.HOME", "environment"), ("input", "no input"), ("[inputs]", "no input"),
+        ("env.HOME", "environment"), ("input", "no other input"), ("[inputs]", "no other input"),
         ("input_filename", "no input file"), ("halt", "halt"), ("halt_error", "halt"), ("halt_error(1)", "halt"),
         ("\"a\" | modulemeta", "modules"), ("import \"a\" as a; .", "module"), ("include \"a\"; .", "module"),
         ("import \"a\" as a {search: \"/etc\"}; .", "module"),
