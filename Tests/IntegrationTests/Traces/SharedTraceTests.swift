@@ -2,6 +2,7 @@ import Bots
 import DocumentFlow
 import Fleet
 import GatewayClient
+import Locking
 import LosslessJSON
 import PostgreSQL
 import Rules
@@ -18,9 +19,12 @@ import Testing
     /// - Parameters:
     ///   - last: The last step for the change.
     ///   - isWritten: Whether the feed brings what the rules have written.
+    ///   - delayed: A document whose first read waits until the change is removed from the log; otherwise the two would
+    ///     come in any order.
     ///   - yaml: The rules; takes the URL of a receiver.
     private func expect(
-        _ name: String, last: (Trace.Subject, String) = commit, isWritten: Bool = true, _ yaml: (String) -> String
+        _ name: String, last: (Trace.Subject, String) = commit, isWritten: Bool = true, delayed: String? = nil,
+        _ yaml: (String) -> String
     ) async throws {
         try await TraceTestBed.with(isShared: true) { bed in
             let receiver = try bed.receiver()
@@ -33,6 +37,7 @@ import Testing
                     rules, members: 1...1, partitions: 1, configure: TraceTestBed.steady
                 ) { _ in
                     try await settle(bed, fleet)
+                    if let delayed { delayReads(of: delayed, bed) }
                     bed.gate.openForOne()
                     bed.trace.begin("a change")
                     try await bed.direct.load([Self.order])
@@ -48,6 +53,15 @@ import Testing
                 }
             }
             try GoldenFile(name: name).expect(bed.trace.text)
+        }
+    }
+
+    private func delayReads(of id: String, _ bed: TraceTestBed) {
+        bed.before.withLock {
+            $0 = { [trace = bed.trace] request in
+                let keys = (try? JSONText(request.body))?.root["keys"]
+                if keys?.elements.contains(where: { $0.string == id }) == true { trace.block(until: Self.commit.1) }
+            }
         }
     }
 
@@ -89,7 +103,7 @@ import Testing
     }
 
     @Test func counts() async throws {
-        try await expect("shared-count", last: (.state, "delete total_to_write")) { _ in
+        try await expect("shared-count", last: (.state, "delete total_to_write"), delayed: "totals") { _ in
             """
               - name: counts
                 when: { type: order }
