@@ -25,7 +25,7 @@ struct ChangebotBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changebot-bench", abstract: "Measure the program and its parts.",
         discussion: """
-            Needs the program beside this one, and the project's folder as the working directory: \
+            Needs the program in the same folder, and the project's folder as the working directory: \
             swift build -c release
             """,
         subcommands: [InstructionsCommand.self, WireCommand.self, GatewayCommand.self, FleetCommand.self])

@@ -8,11 +8,11 @@ internal import GatewayClient
 struct Soak: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changebot-soak",
-        abstract: "Kill a bot at random moments and see whether anything is lost.",
+        abstract: "Kill a bot at random moments, and check that nothing is lost.",
         discussion: """
-            Needs the program beside it: swift build -c release. On the embedded gateway with faults of its own, or on
-            any gateway with --gateway; documents there have ids that begin with 'soak-'. CHANGEBOT_USER and \
-            CHANGEBOT_PASSWORD are its login.
+            Needs the program in the same folder: swift build -c release. Runs on an embedded gateway with injected \
+            faults, or with --gateway on any gateway, where its documents have ids that begin with 'soak-'. \
+            CHANGEBOT_USER and CHANGEBOT_PASSWORD log in there.
             """)
 
     @Option(help: "Documents that the rule matches.")
@@ -39,7 +39,7 @@ struct Soak: AsyncParsableCommand {
     @Option(help: "An existing keyspace, instead of an embedded gateway with faults.")
     var gateway: String?
 
-    @Option(help: "Faults for the embedded gateway, instead of the usual ones.")
+    @Option(help: "Faults for the embedded gateway, instead of the default ones.")
     var faults: String?
 
     func validate() throws {

@@ -8,12 +8,12 @@ struct FleetCommand: AsyncParsableCommand {
         commandName: "fleet",
         abstract: "Members that share the work: how many changes they decide, what the log costs.",
         discussion: """
-            Changes come at a fixed rate from a server that costs little. One member reads the feed, others read each \
-            document. A rule writes one document in a hundred. Starts a PostgreSQL of its own from Debian's package, \
-            unless --engine names one.
+            A server that costs little sends changes at a fixed rate. One member reads the feed, others read each \
+            document. A rule writes one document in a hundred. Starts its own PostgreSQL from Debian's package, unless \
+            --engine names one.
 
-            To see what more members gain, give rules that take long and change every document of type 'task', a rate \
-            that the members can't keep up with, and --pinned; compare the runs with one worker and with several.
+            To measure how throughput grows with members, pass --pinned, a --rate that the members can't reach, and \
+            slow --rules that change every document of type 'task'. Compare a run with one worker with runs with several.
             """)
 
     @Option(help: ArgumentHelp("Use this PostgreSQL.", valueName: "url"))
@@ -22,16 +22,16 @@ struct FleetCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Rules that change every document.", valueName: "file"))
     var rules: String?
 
-    @Option(help: "Changes a second.")
+    @Option(help: "Changes per second.")
     var rate = 10_000
 
-    @Option(help: "For how long changes come.")
+    @Option(help: "How long the server sends changes, in seconds.")
     var seconds = 60
 
-    @Option(help: "Members that decide, beside the one that reads.")
+    @Option(help: "The number of members that decide. One more reads.")
     var workers = 2
 
-    @Flag(help: "Give each of them one processor only, by taskset.")
+    @Flag(help: "Limit each of them to one processor, with taskset.")
     var pinned = false
 
     @Option(help: "How often it is measured; the medians count.")

@@ -45,8 +45,8 @@ struct BenchmarkKeyspace: Sendable {
             for id in batch.map(\.id.text) {
                 guard id.hasPrefix(Self.prefix), let number = Int(id.dropFirst(Self.prefix.count)) else {
                     throw BenchmarkError(
-                        "the keyspace has documents of others, such as '\(id)': give the benchmark one of its own, "
-                            + "empty or with nothing but documents whose ids are '\(Self.prefix)' and a number")
+                        "the keyspace has other documents, such as '\(id)': use one that is empty, or has only "
+                            + "documents whose ids are '\(Self.prefix)' and a number")
                 }
                 tasks.insert(number)
             }

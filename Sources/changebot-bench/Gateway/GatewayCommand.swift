@@ -5,14 +5,14 @@ internal import GatewayClient
 /// Measures the program's own jobs against any gateway, each with a yardstick on the same server.
 struct GatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "gateway", abstract: "The program's jobs against any gateway, each beside a plain client.",
+        commandName: "gateway", abstract: "The program's jobs against any gateway, each compared with a plain client.",
         discussion: """
-            Credentials come from CHANGEBOT_USER and CHANGEBOT_PASSWORD. Give it an empty keyspace of its own: it loads \
-            documents whose ids begin with 'bench-task-', refuses a keyspace with others, and deletes nothing. A second run \
-            uses the documents that are there.
+            Credentials come from CHANGEBOT_USER and CHANGEBOT_PASSWORD. Use an empty keyspace only for this: the \
+            benchmark loads documents whose ids begin with 'bench-task-', refuses a keyspace with others, and deletes \
+            nothing. A second run uses the same documents.
 
-            The yardsticks are curl for what reads, and for what writes a client that sends prepared documents, 250 \
-            per request, four requests at a time. For feed-all and fix-all, curl reads the same documents at the same \
+            Jobs that read are compared with curl. Jobs that write are compared with a client that sends prepared \
+            documents, 250 per request, four requests at a time. For feed-all and fix-all, curl reads the same documents at the same \
             time. The limits are meant for 100,000 documents, and do not change the exit code.
             """)
 

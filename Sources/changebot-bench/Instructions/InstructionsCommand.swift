@@ -8,7 +8,7 @@ struct InstructionsCommand: AsyncParsableCommand {
         commandName: "instructions",
         abstract: "Count the instructions of parts of the program, and compare them with a baseline.",
         discussion: """
-            Needs valgrind, and strip of binutils. Ends with 1 if a part takes over a tenth more than in the baseline.
+            Needs valgrind, and strip from binutils. Exits with 1 if a part takes over 10 % more than in the baseline.
             """)
     /// The tolerated change of a part.
     private static let tolerance = 0.1
