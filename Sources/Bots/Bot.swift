@@ -179,7 +179,7 @@ package struct Bot: Service {
             throw RunError(
                 .badConfiguration,
                 "the rule '\(rule.name)' counts the documents of the whole database: leave --channels out, or run it "
-                    + "in a bot of its own")
+                    + "in a separate bot")
         }
         try Delivery.check(ruleSet, on: gateway, settings.delivery, logger)
         if held == nil, !hasConnectedBefore { keeper.warnAboutName() }

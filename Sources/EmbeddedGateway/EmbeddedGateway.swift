@@ -208,7 +208,7 @@ package final class EmbeddedGateway: Sendable {
         let newFile = configuration.storage.newFile
         do {
             let store = try Store(configuration.storage, rules: rules)
-            if let newFile { configuration.logger.notice("made a database file", metadata: ["file": "\(newFile)"]) }
+            if let newFile { configuration.logger.notice("created a database file", metadata: ["file": "\(newFile)"]) }
             return store
         } catch {
             let code: EmbeddedGatewayError.Code =

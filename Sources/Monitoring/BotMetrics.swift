@@ -46,7 +46,7 @@ final class BotMetrics: Sendable {
         ),
         (
             MetricFamily(
-                "changebot_documents_rejected_total", .counter, "Documents that the gateway refused for good."),
+                "changebot_documents_rejected_total", .counter, "Documents that the gateway refused permanently."),
             { $0.rejected }
         ),
         (MetricFamily("changebot_emitted_lines_total", .counter, "Lines that rules emitted."), { $0.outside.lines }),
@@ -73,13 +73,13 @@ final class BotMetrics: Sendable {
     private static let timersFired = MetricFamily(
         "changebot_timers_fired_total", .counter, "Documents that were decided because a timer was due.")
     private static let deadLetters = MetricFamily(
-        "changebot_dead_letters_total", .counter, "Changes that became dead letters. The rule is empty if none failed.")
+        "changebot_dead_letters_total", .counter, "Changes that became dead letters. No rule: the rule is empty.")
     private static let retries = MetricFamily(
         "changebot_retries_total", .counter, "Requests that were sent again, by cause.")
     private static let requests = MetricFamily(
         "changebot_requests_total", .counter, "Requests to the gateway, by method and class of the status.")
     private static let sent = MetricFamily("changebot_sent_bytes_total", .counter, "Bytes of request bodies.")
-    private static let received = MetricFamily("changebot_received_bytes_total", .counter, "Bytes of answers' bodies.")
+    private static let received = MetricFamily("changebot_received_bytes_total", .counter, "Bytes of response bodies.")
     private static let decide = MetricFamily(
         "changebot_decide_seconds", MetricFamily.seconds, "Time to decide a batch of documents.")
     private static let jq = MetricFamily(
@@ -168,17 +168,17 @@ extension MetricFamily {
     static let lastContact = MetricFamily(
         "changebot_last_contact_timestamp_seconds", .gauge, "When the gateway last answered.")
     static let lagSequences = MetricFamily(
-        "changebot_lag_sequences", .gauge, "Sequences that are not finished yet, as far as is known.")
+        "changebot_lag_sequences", .gauge, "Unfinished sequences, as far as the bot knows.")
     static let lagSeconds = MetricFamily(
         "changebot_lag_seconds", .gauge, "How long there have been unfinished changes.")
     static let checkpointAge = MetricFamily(
         "changebot_checkpoint_age_seconds", .gauge,
         "Time since the checkpoint was saved; it grows while nothing changes.")
-    static let documentsInFlight = MetricFamily("changebot_in_flight_documents", .gauge, "Documents in the pipeline.")
+    static let documentsInFlight = MetricFamily("changebot_in_flight_documents", .gauge, "Documents in progress.")
     static let bytesInFlight = MetricFamily(
-        "changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline.")
+        "changebot_in_flight_bytes", .gauge, "Bytes of the documents in progress.")
     static let writeRateLimit = MetricFamily(
-        "changebot_write_rate_limit", .gauge, "Documents per second, learned from refusals. +Inf: no limit.")
+        "changebot_write_rate_limit", .gauge, "Maximum writes per second, learned from refusals. +Inf: no limit.")
     static let receiversDown = MetricFamily(
         "changebot_receivers_down", .gauge, "Webhook receivers and download servers that are down.")
     static let receiverDownSeconds = MetricFamily(

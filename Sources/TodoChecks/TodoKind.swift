@@ -40,7 +40,7 @@ package enum TodoKind: String, CaseIterable, Sendable {
         case .moderator: "moderators"
         case .taskList: "task lists"
         case .task: "tasks"
-        case .listUser: "users of lists"
+        case .listUser: "list users"
         }
     }
 

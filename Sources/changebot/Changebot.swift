@@ -19,7 +19,7 @@ struct Changebot: AsyncParsableCommand {
             Several bots: changebot run --config changebot.yaml
 
             Credentials come from the environment: CHANGEBOT_USER with CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE, or \
-            CHANGEBOT_TOKEN. Every option can be set there too: --retry-for is CHANGEBOT_RETRY_FOR.
+            CHANGEBOT_TOKEN. Nearly every option can be set there too: --retry-for is CHANGEBOT_RETRY_FOR.
             """,
         version: BuildCommit.current.line(version: version),
         subcommands: [

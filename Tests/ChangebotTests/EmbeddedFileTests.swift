@@ -25,7 +25,7 @@ import Testing
             (["export"], 66, false, "there is no file"), (["fix"], 66, false, "there is no file"),
             (["fix", "--dry-run"], 66, false, "there is no file"),
             (["dead-letters", "retry"], 66, false, "there is no state"),
-            (["run", "--once"], 0, true, "made a database file"), (["import"], 0, true, "made a database file"),
+            (["run", "--once"], 0, true, "created a database file"), (["import"], 0, true, "created a database file"),
             (["run", "--once", "--dry-run"], 0, false, "without --dry-run, it is created"),
             (["import", "--dry-run"], 0, false, "without --dry-run, it is created"),
         ] as [([String], Int32, Bool, String)])

@@ -55,7 +55,7 @@ import Testing
     @Test func newHostNameContinuesAtTheCheckpointAndIsLoggedOnce() async throws {
         try await CommandTestBed.with(Self.documents(20), rules: Self.rules) { bed in
             for _ in 1...2 { _ = try await run(bed, bed.url) }
-            let known = "known from another address"
+            let known = "knows this database from another address"
             let first = try await run(bed, local(bed.url))
             #expect(first.code == 0, "\(first.errors)")
             #expect(first.errors.components(separatedBy: known).count == 2, "\(first.errors)")

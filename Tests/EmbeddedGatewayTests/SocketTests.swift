@@ -165,7 +165,7 @@ import Testing
         arguments: [
             (
                 "/nowhere/at/all/gateway.sqlite", .cannotOpenFile,
-                "there is no folder /nowhere/at/all; make it, or correct the path"
+                "there is no folder /nowhere/at/all; create it, or correct the path"
             ),
             ("/etc/passwd", .foreignFile, "it is not an SQLite database; correct the path"),
             ("/tmp", .foreignFile, "it is a folder"),

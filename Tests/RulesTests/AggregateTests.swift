@@ -161,7 +161,7 @@ import Testing
 
     @Test func ruleForDeletionsIsRefused() {
         let found = errors(Self.rule("{into: a, count: {n: true}}", ", on: [change, delete]"))
-        #expect(found.contains { $0.contains("takes back what a deleted document added") }, "\(found)")
+        #expect(found.contains { $0.contains("subtracts what a deleted document added") }, "\(found)")
     }
 
     @Test func ruleWithATimeIsRefused() {

@@ -67,7 +67,7 @@ package final class EngineLease: Sendable {
     /// Releases the lease, so that another member need not wait. Blocks for a moment.
     func release() {
         defer { log.close() }
-        guard lose("it was released") else { return }
+        guard lose("the lease was released") else { return }
         try? log.leaveNow { [engine] connection in
             // A drained member goes on standby, and remains a member.
             if try EngineMember.isDrained(engine, connection) {

@@ -205,7 +205,7 @@ struct StateKeeper: Sendable {
     private func log(_ opened: StateCatalogue.Opened) {
         if let former = opened.formerAddress {
             logger.notice(
-                "this database is known from another address: continuing where the bot stopped",
+                "the bot knows this database from another address: continuing where it stopped",
                 metadata: [LogKey.before: "\(former)", LogKey.now: "\(place.address)"])
         }
         if !opened.others.isEmpty {

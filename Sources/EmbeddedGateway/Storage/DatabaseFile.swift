@@ -61,6 +61,6 @@ struct DatabaseFile {
     private struct MissingFolder: Error, CustomStringConvertible {
         let path: String
 
-        var description: String { "there is no folder \(path); make it, or correct the path" }
+        var description: String { "there is no folder \(path); create it, or correct the path" }
     }
 }

@@ -68,7 +68,7 @@ extension RuleFileSet {
     /// Whether any rule has `enter`.
     package var hasEnteringRules: Bool { files.flatMap(\.rules).contains { $0.on.contains(.enter) } }
 
-    /// Warnings about rules with `enter` that don't say what to do with documents that match already.
+    /// Warnings about rules with `enter` that don't say what to do with documents that already match.
     ///
     /// - Parameter documents: The number of documents in the database. Nil: unknown.
     package func firstLookWarnings(documents: Int?) -> [RuleWarning] {
@@ -81,9 +81,9 @@ extension RuleFileSet {
             else { return nil }
             return RuleWarning(
                 path: rule.definition.path, position: node.position, rule: rule.name, code: .firstLook,
-                message: "\(database), and the rule also fires for those that match "
-                    + "already, when it first sees them; if that is right, write first: fire; otherwise show them to the "
-                    + "rule first, with 'changebot fix --learn'")
+                message: "\(database), and the rule also fires for those that already "
+                    + "match, when it first sees them; if that is intended, write first: fire; otherwise let the rule "
+                    + "learn them before the run, with 'changebot fix --learn'")
         }
     }
 }

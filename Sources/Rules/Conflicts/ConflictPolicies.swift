@@ -69,7 +69,8 @@ package struct ConflictPolicies: Sendable {
         }
         for (program, error) in zip(programs, errors) {
             if program.text.allSatisfy(\.isWhitespace) {
-                throw ConflictPolicyError(description: "the program after 'jq:' is empty; '.[0]' keeps the winner")
+                throw ConflictPolicyError(
+                    description: "the program after 'jq:' is empty; '.[0]' keeps the winning revision")
             }
             guard let error else { continue }
             throw ConflictPolicyError(

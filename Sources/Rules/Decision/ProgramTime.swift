@@ -27,7 +27,7 @@ struct ProgramTime {
     func error(_ rule: Rule, names: (Int) -> String) -> DecisionError? {
         guard total >= limits.total else { return nil }
         let slowest = byRule.max { ($0.value, $1.key) < ($1.value, $0.key) }
-        let most = slowest.map { ", most of it in rule '\(names($0.key))'" } ?? ""
+        let most = slowest.map { ", mostly in rule '\(names($0.key))'" } ?? ""
         return DecisionError(
             rule: rule.name,
             reason: "the programs of all rules run longer than \(limits.total) on this document\(most); "

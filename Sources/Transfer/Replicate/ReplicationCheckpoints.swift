@@ -68,7 +68,7 @@ actor ReplicationCheckpoints {
         if startsOver { common = nil }
         if common == nil, !startsOver {
             logger.info(
-                "no checkpoint of this replication: comparing all revisions; a checkpoint depends on the exact URLs of both ends, http or https included, and on the selection"
+                "no checkpoint of this replication: comparing all revisions; a checkpoint depends on the exact URLs of both ends, including http or https, and on the selection"
             )
         }
         let start = common?.sequence ?? .start

@@ -6,7 +6,7 @@ package import Rules
 package struct ResolveSettings: Sendable {
     /// The policies by which documents are resolved. A document without a policy stays in conflict.
     package var policies: ConflictPolicies
-    /// Resolves only documents whose winner matches. Nil: all.
+    /// Resolves only documents whose winning revision matches. Nil: all.
     package var filter: DocumentFilter?
     /// Whether to only show what would be done. Default: false.
     package var isDryRun = false

@@ -52,19 +52,19 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Only documents that changed after this sequence, deletions included.", valueName: "seq"),
+        help: ArgumentHelp("Only documents that changed after this sequence, including deletions.", valueName: "seq"),
         transform: SequenceArgument.parse)
     var since: SequenceArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Only documents that changed after the export with this manifest, deletions included.", valueName: "file"),
+            "Only documents that changed after the export with this manifest, including deletions.", valueName: "file"),
         completion: .file())
     var sinceManifest: String?
 
     @Flag(
         help:
-            "Export all leaf revisions with their histories, deleted ones included. 'import --mode restore' restores them."
+            "Export all leaf revisions with their histories, including deleted ones. 'import --mode restore' restores them."
     )
     var revisions = false
 

@@ -39,14 +39,14 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
 
     @Flag(
         help:
-            "Only let rules with 'changed', enter or leave learn all documents: nothing fires. Stop the bot first: its state is used."
+            "Only let rules with 'changed', enter or leave learn all documents: nothing fires. It uses the bot's state, so stop the bot first."
     )
     var learn = false
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "With --dry-run: the time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: the time of the start.",
+            "With --dry-run: the value of $now in rules, such as 2026-11-20T10:00:00Z. Default: the time of the start.",
             valueName: "time"), transform: PointInTimeArgument.parse)
     var now: PointInTimeArgument?
 

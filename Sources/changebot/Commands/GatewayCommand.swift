@@ -9,7 +9,7 @@ internal import ServiceLifecycle
 struct GatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
-        abstract: "Serve a small built-in gateway, for development, demos and tests.",
+        abstract: "Serve a small embedded gateway, for development, demos and tests.",
         discussion: """
             It has Sync Gateway's REST API and stores documents in a SQLite file. Without --config, anyone who can \
             connect can read and write everything. --faults injects faults described in a file, so you can test rules \

@@ -8,7 +8,7 @@ internal import Transfer
 struct ReplicateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replicate",
-        abstract: "Copy the revisions of one keyspace to another, deletions and conflicts included.",
+        abstract: "Copy the revisions of one keyspace to another, including deletions and conflicts.",
         discussion: """
             Speaks CouchDB's replication protocol with Sync Gateway, CouchDB and embedded gateways. A second run \
             transfers only later changes:

@@ -29,7 +29,7 @@ struct ResolveCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
-    @Option(help: ArgumentHelp("Only documents whose winner matches this Mango selector.", valueName: "json"))
+    @Option(help: ArgumentHelp("Only documents whose winning revision matches this Mango selector.", valueName: "json"))
     var selector: String?
 
     @Flag(help: "Write nothing; print one JSON object for each document in conflict.")

@@ -31,8 +31,8 @@ struct ExpiryCheck: Sendable {
                 remedy: "add --keep-expiry, or write keep_expiry: true in the configuration file")
         case (_?, true): .ok("documents expire, and their expiry is kept")
         case (nil, true):
-            .ok("none of the \(looked) documents looked at expires; --keep-expiry costs a request for each document")
-        case (nil, false): .ok("none of the \(looked) documents looked at expires")
+            .ok("none of \(looked) documents that were read expires; --keep-expiry costs a request for each document")
+        case (nil, false): .ok("none of \(looked) documents that were read expires")
         }
     }
 

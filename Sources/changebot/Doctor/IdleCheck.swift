@@ -98,7 +98,7 @@ struct IdleCheck: Sendable {
                 "no response came within \(seconds(waited)), although the gateway was asked to answer after \(seconds(span))",
                 remedy: "if there is a proxy, make it forward responses at once (nginx: proxy_buffering off)")
         case .refused(let error):
-            return Finding(.unknown, error, "a request that waits was refused")
+            return Finding(.unknown, error, "a waiting request was refused")
         case .cut(let waited, let error): return cut(waited, error, following)
         }
     }

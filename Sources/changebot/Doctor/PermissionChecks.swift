@@ -70,7 +70,7 @@ enum PermissionChecks {
 
     static func local(_ outcome: LocalOutcome, named name: String) -> Finding {
         switch outcome {
-        case .keptAndDeleted: .ok("this user may keep local documents: one was written, read and deleted")
+        case .keptAndDeleted: .ok("this user may write local documents: one was written, read and deleted")
         case .left(let error):
             Finding(
                 .warning, Finding(.warning, error, "_local/\(name) was written, but could not be deleted").text,

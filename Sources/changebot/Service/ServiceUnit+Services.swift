@@ -18,10 +18,10 @@ extension ServiceUnit {
             "# Errors that a restart can't fix: wrong usage (64), invalid rules (65), a state folder that can't be written",
             "# to (73), a refused password (77), a wrong configuration or the state of a newer version (78).",
             "RestartPreventExitStatus=64 65 73 77 78",
-            "# A process that gives no sign of life is killed and restarted.",
+            "# A process that hangs is killed and restarted.",
             "WatchdogSec=3min",
             "TimeoutStartSec=3min",
-            "# Longer than --shutdown-grace (30 s). If that is set to more, the program requests the time itself.",
+            "# Longer than --shutdown-grace (30 s). If that is longer, the program asks systemd for more time.",
             "TimeoutStopSec=45s",
             killing, outOfMemory,
         ]

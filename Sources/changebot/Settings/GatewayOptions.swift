@@ -10,7 +10,7 @@ struct GatewayOptions: ParsableArguments {
     @Option(
         name: [.customShort("g"), .customLong("gateway")],
         help: ArgumentHelp(
-            "The URL of the keyspace: http(s)://host:port[/prefix]/DATABASE or …/DATABASE.SCOPE.COLLECTION; or a built-in gateway: embedded: (in memory) or embedded:FILE.",
+            "The URL of the keyspace: http(s)://host:port[/prefix]/DATABASE or …/DATABASE.SCOPE.COLLECTION; or an embedded gateway: embedded: (in memory) or embedded:FILE.",
             valueName: "url"))
     var address: String?
 }

@@ -40,7 +40,7 @@ struct GatewayConnection: Sendable {
             settings.requestObserver = requestObserver(and: observer)
             if settings.isInsecure {
                 logger.warning(
-                    "TLS certificates are not verified: anyone on the network path can read and write as this user; replace --insecure by --ca-file FILE"
+                    "TLS certificates are not verified: anyone on the network path can read and write as this user; replace --insecure with --ca-file FILE"
                 )
             }
             if let file = try Credentials(environment).file, file.isExposed {

@@ -327,7 +327,8 @@ import Testing
     @Test func uncompilableProgramsAreErrors() {
         #expect(throws: ConflictPolicyError.self) { try ConflictPolicies(["jq:{"], dateMember: "d") }
         #expect(
-            throws: ConflictPolicyError(description: "the program after 'jq:' is empty; '.[0]' keeps the winner")
+            throws: ConflictPolicyError(
+                description: "the program after 'jq:' is empty; '.[0]' keeps the winning revision")
         ) { try ConflictPolicies(["jq: "], dateMember: "d") }
         #expect(throws: ConflictPolicyError(description: "two policies are given for all documents")) {
             try ConflictPolicies(["merge", "winner"], dateMember: "d")

@@ -12,9 +12,9 @@ struct AggregateAction: Action {
     static let onlyActionErrors: OnlyActionErrors? = OnlyActionErrors(
         others: "'aggregate' must be the only action of its rule; move the others to another rule",
         time: "'aggregate' counts documents as they change, not at set times; remove 'at' or 'every'",
-        deletions: "'aggregate' already takes back what a deleted document added; remove 'on'",
+        deletions: "'aggregate' already subtracts what a deleted document added; remove 'on'",
         edges:
-            "'aggregate' already counts each document once, and takes back what no longer matches; remove 'changed', "
+            "'aggregate' already counts each document once, and subtracts documents that no longer match; remove 'changed', "
             + "'enter' or 'leave'")
 
     private static let keys = ["into", "document", "count", "sum"]

@@ -79,7 +79,7 @@ struct CheckpointReport {
 
     private var seenLines: [String] {
         guard !seenCounts.isEmpty else { return [] }
-        return ["", "documents that rules compare with:"]
+        return ["", "documents that rules remember:"]
             + seenCounts.map { "  \($0.rule.visible)  \(Quantity.count($0.count))" }
     }
 

@@ -6,7 +6,8 @@ internal import Encodings
 /// Selects dead letters by rule, reason and age instead of by number.
 struct DeadLetterFilterOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Only dead letters of the rule with this name; '-' for those of no rule.", valueName: "name")
+        help: ArgumentHelp(
+            "Only dead letters of the rule with this name; '-' for dead letters without a rule.", valueName: "name")
     )
     var rule: String?
 

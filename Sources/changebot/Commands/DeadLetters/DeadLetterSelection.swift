@@ -41,7 +41,8 @@ struct DeadLetterSelection: ParsableArguments {
             throw CommandError(
                 .usage,
                 "'\(argument)' is both a dead letter's number and a document's id; write --document \(argument), "
-                    + "or other numbers from: changebot dead-letters list \(options)")
+                    + "or for the dead letter --document and the id of its document, from: changebot dead-letters list "
+                    + options)
         }
         return [deadLetter]
     }

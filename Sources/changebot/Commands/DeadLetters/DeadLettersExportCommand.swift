@@ -4,7 +4,7 @@ internal import BotState
 struct DeadLettersExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write dead letters to stdout, one JSON object a line.",
+        abstract: "Write dead letters to stdout, one JSON object per line.",
         discussion: "Example: changebot dead-letters export > dead-letters.ndjson")
 
     @OptionGroup var bot: ExistingStateOptions

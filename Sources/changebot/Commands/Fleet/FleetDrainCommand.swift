@@ -80,7 +80,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
                 guard member.isWorking else { return try Console.write(["drained: \(name)"]) }
                 guard !isOver else {
                     throw CommandError(
-                        .temporaryFailure, "the member is not drained after \(time): it \(member.rest): \(name)")
+                        .temporaryFailure, "after \(time), the member \(member.rest): \(name)")
                 }
             }
             try await Task.sleep(for: min(Self.interval, ContinuousClock.now.duration(to: end)))
@@ -97,7 +97,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
 }
 
 extension FleetSnapshot.Member {
-    /// What the member has not yet given back, to complete "it …".
+    /// What the member has not yet given back, to complete "the member …".
     fileprivate var rest: String {
         if runs { return "still has the lease of the run" }
         let parts = [

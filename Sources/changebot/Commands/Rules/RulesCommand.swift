@@ -28,7 +28,7 @@ struct NowOption: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The time that rules know as $now, such as 2026-11-20T10:00:00Z. Default: now.", valueName: "time"),
+            "The value of $now in rules, such as 2026-11-20T10:00:00Z. Default: now.", valueName: "time"),
         transform: PointInTimeArgument.parse)
     var now: PointInTimeArgument?
 
