@@ -86,6 +86,20 @@ import Testing
         #expect(count > 100)
     }
 
+    /// Articles name many files without their folder: `Round+Reading.swift`.
+    @Test func sourceFilesNamedWithoutFolderExist() {
+        var names: Set = ["Package.swift"]
+        for folder in ["Sources", "Tests"] {
+            let files = FileManager.default.enumerator(atPath: Program.root + "/" + folder)
+            while let file = files?.nextObject() as? String { names.insert(URL(filePath: file).lastPathComponent) }
+        }
+        for (name, text) in Self.articles {
+            for file in Self.matches(#"`([A-Za-z0-9_+]+\.swift)`"#, in: text) {
+                #expect(names.contains(file), "\(name): \(file)")
+            }
+        }
+    }
+
     /// A page of the catalogue that no other page lists can't be found in the rendered documentation.
     @Test func eachArticleIsATopic() {
         let listed = Set(Self.articles.values.flatMap { Self.matches(#"(?m)^- <doc:(\w+)>$"#, in: $0) })
