@@ -24,15 +24,16 @@ struct ExpiryCheck: Sendable {
 
     /// - Parameter expiring: One of the documents that expire; nil if there is none.
     static func finding(_ expiring: DocumentID?, of looked: Int, _ keepsExpiry: Bool) -> Finding {
-        switch (expiring, keepsExpiry) {
+        let documents = Quantity.count(looked, "document")
+        return switch (expiring, keepsExpiry) {
         case (let id?, false):
             Finding(
                 .warning, "the document '\(id)' expires, but loses its expiry when this bot writes it",
                 remedy: "add --keep-expiry, or write keep_expiry: true in the configuration file")
         case (_?, true): .ok("documents expire, and their expiry is kept")
         case (nil, true):
-            .ok("none of \(looked) documents that were read expires; --keep-expiry costs a request for each document")
-        case (nil, false): .ok("none of \(looked) documents that were read expires")
+            .ok("\(documents) read, none expires; --keep-expiry costs a request for each document")
+        case (nil, false): .ok("\(documents) read, none expires")
         }
     }
 
