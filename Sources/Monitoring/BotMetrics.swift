@@ -87,7 +87,7 @@ final class BotMetrics: Sendable {
     private static let write = MetricFamily(
         "changebot_write_seconds", MetricFamily.seconds, "Time of a bulk write, from the request to its answer.")
     private static let settle = MetricFamily(
-        "changebot_settle_seconds", MetricFamily.seconds, "Time from a matching change's arrival until it is settled.")
+        "changebot_settle_seconds", MetricFamily.seconds, "Time from a matching change's arrival until it is finished.")
 
     /// All metrics, in the order of the output.
     static let families: [MetricFamily] =
@@ -180,10 +180,10 @@ extension MetricFamily {
     static let writeRateLimit = MetricFamily(
         "changebot_write_rate_limit", .gauge, "Maximum writes per second, learned from refusals. +Inf: no limit.")
     static let receiversDown = MetricFamily(
-        "changebot_receivers_down", .gauge, "Webhook receivers and download servers that are down.")
+        "changebot_receivers_down", .gauge, "Webhook receivers and attachment servers that are down.")
     static let receiverDownSeconds = MetricFamily(
         "changebot_receiver_down_seconds", .gauge,
-        "How long a webhook receiver or download server has been down; 0 once it is up again.")
+        "How long a webhook receiver or attachment server has been down; 0 once it is up again.")
     static let waitingTimers = MetricFamily(
         "changebot_timers_waiting", .gauge, "Timers that have not fired.")
     static let openDeadLetters = MetricFamily(

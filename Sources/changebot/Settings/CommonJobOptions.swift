@@ -10,7 +10,7 @@ struct CommonJobOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long a one-shot run retries while the gateway fails. If given, it also retries the first contact. Default: 5m.",
+            "How long a one-shot job retries while the gateway fails. If given, it also retries the first contact. Default: 5m.",
             valueName: "duration"), transform: TimeSpan.parse)
     var retryFor: TimeSpan?
 

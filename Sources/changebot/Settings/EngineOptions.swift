@@ -6,7 +6,7 @@ internal import PostgreSQL
 struct EngineOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Keep the state in PostgreSQL instead of the state directory: postgres://HOST[:PORT][,HOST…]/DATABASE. Of several processes with the same --fleet, one is active; if it fails, another takes over. Credentials: CHANGEBOT_ENGINE_USER and CHANGEBOT_ENGINE_PASSWORD.",
+            "Keep the state in PostgreSQL instead of the state folder: postgres://HOST[:PORT][,HOST…]/DATABASE. Of several processes with the same --fleet, one is active; if it fails, another takes over. Credentials: CHANGEBOT_ENGINE_USER and CHANGEBOT_ENGINE_PASSWORD.",
             valueName: "url"))
     var engine: String?
 

@@ -6,7 +6,7 @@ internal import FoundationEssentials
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The directory for checkpoints and dead letters. Default: $STATE_DIRECTORY, $XDG_STATE_HOME/changebot or ~/.local/state/changebot.",
+            "The folder for checkpoints and dead letters. Default: $STATE_DIRECTORY, $XDG_STATE_HOME/changebot or ~/.local/state/changebot.",
             valueName: "dir"), completion: .directory)
     var state: String?
 
