@@ -100,6 +100,21 @@ import Testing
         }
     }
 
+    /// A filter that matches no test would pass.
+    @Test func testsNamedByTheCIExist() throws {
+        let script = try String(contentsOfFile: Program.root + "/.ci/run", encoding: .utf8)
+        let tests = Self.matches(#"--filter (\w+Tests/\w+)"#, in: script)
+        #expect(!tests.isEmpty)
+        let folder = Program.root + "/Tests"
+        let paths = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        for test in tests {
+            let names = test.split(separator: "/")
+            let path = try #require(paths.first { $0.hasSuffix("/\(names[0]).swift") }, "\(test)")
+            let source = try String(contentsOfFile: folder + "/" + path, encoding: .utf8)
+            #expect(source.contains("func \(names[1])("), "\(test)")
+        }
+    }
+
     /// A page of the catalogue that no other page lists can't be found in the rendered documentation.
     @Test func eachArticleIsATopic() {
         let listed = Set(Self.articles.values.flatMap { Self.matches(#"(?m)^- <doc:(\w+)>$"#, in: $0) })
