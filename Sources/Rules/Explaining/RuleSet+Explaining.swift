@@ -49,10 +49,11 @@ extension RuleSet {
         let waiting = decision.times.filter { !$0.hasFired }
         let timers = waiting.prefix(3).map { "\(DisplayText.plain($0.rule)) at \(Timestamp.text($0.due))" }
         let rest = waiting.count > 3 ? " and \(waiting.count - 3) more" : ""
-        return "the document \(own)" + (puts == 0 ? "" : ", \(puts.counted("other")) put") + related
-            + (effects == 0 ? "" : ", \(effects.counted("effect")) outside the database")
-            + (totals == 0 ? "" : ", it adds to \(totals.counted("document")) with totals")
-            + (waiting.isEmpty ? "" : "; timers: " + timers.joined(separator: ", ") + rest)
+        let put = puts == 0 ? "" : ", \(puts.counted("other document")) \(puts == 1 ? "is" : "are") put"
+        let outside = effects == 0 ? "" : ", with \(effects.counted("effect")) outside the database"
+        let counted = totals == 0 ? "" : ", it is counted in \(totals.counted("document")) with totals"
+        let timed = waiting.isEmpty ? "" : "; timers: " + timers.joined(separator: ", ") + rest
+        return "the document \(own)" + put + related + outside + counted + timed
     }
 
     private func combinedRemark(of index: Int, _ outcome: RuleExplanation.Outcome, _ decision: Decision) -> String? {
