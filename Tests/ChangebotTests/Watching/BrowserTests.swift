@@ -78,7 +78,7 @@ struct BrowserTests {
                 try await browser.open(bot.page)
                 try await browser.wait(until: "\(Self.state) === 'up to date'")
                 first.process.kill()
-                let trouble = "document.querySelector('section[aria-label^=Trouble]')"
+                let trouble = "document.querySelector('section[aria-label^=Problem]')"
                 try await browser.wait(until: "\(trouble).textContent.includes('the next attempt is in')")
                 #expect(try await browser.text(Self.state) == "gateway unreachable")
                 #expect(try await browser.text("document.title").hasPrefix("✗ "))
