@@ -205,7 +205,7 @@ extension Bot {
     private func noteRules(_ ledger: Ledger, missed: [String]) async throws {
         guard !settings.delivery.isDryRun else { return }
         try await ledger.note(
-            rules: ruleSet.fingerprints, missed: Set(ruleSet.timedRules).intersection(missed))
+            rules: ruleSet.fingerprints, hash: ruleSet.hash, missed: Set(ruleSet.timedRules).intersection(missed))
     }
 
     /// How often a run asks for the newest sequence during catch-up, to show its progress.
@@ -247,8 +247,8 @@ extension Bot {
         if since == .now, isPastStart.withLock(\.self) { since = nil }
         let facts = StartFacts(
             checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
-            since: since, copy: copy, ruleSetHash: ruleSet.hash, changedRules: changedRules,
-            channels: checked.detector.channels)
+            since: since, copy: copy, ruleSetHash: ruleSet.hash, notedRuleSetHash: try ledger.notedRuleSetHash(),
+            changedRules: changedRules, channels: checked.detector.channels)
         var info = info
         if facts.needsNewest, !info.reportsNewest {
             info = try await keeper.contact.connect(to: gateway, hasConnectedBefore: true) { info in

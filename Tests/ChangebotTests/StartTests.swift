@@ -30,6 +30,27 @@ import Testing
         #expect(!start.errors.contains("ahead of the database"), "\(start.errors)")
     }
 
+    /// A run without changes saves no checkpoint, so each later run reported the change again.
+    @Test func changeOfRulesIsReportedOnce() async throws {
+        func rule(_ name: String, _ value: Int) -> String {
+            "  - { name: \(name), when: { x: \(value) }, then: [{ merge: { y: 1 } }] }\n"
+        }
+        let rules = [
+            rule("a", 1) + rule("b", 1), rule("a", 2) + rule("b", 1), rule("b", 1) + rule("a", 2), rule("a", 2),
+        ]
+        try await CommandTestBed.with([#"{"_id":"d"}"#], rules: rules[0]) { bed in
+            try await bed.runOnce()
+            for changed in rules.dropFirst() {
+                try bed.write(rules: changed)
+                let message = "the rules have changed since the checkpoint"
+                #expect(try await bed.runOnce("--dry-run").errors.contains(message))
+                #expect(try await bed.runOnce().errors.contains(message))
+                let third = try await bed.runOnce()
+                #expect(!third.errors.contains(message), "\(third.errors)")
+            }
+        }
+    }
+
     /// A mistyped name would be an empty database, and the command would succeed.
     @Test func readingCommandsCreateNoDatabase() async throws {
         try await Program.withDirectory { folder in

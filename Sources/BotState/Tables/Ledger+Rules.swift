@@ -25,24 +25,32 @@ extension Ledger {
     }
 
     private static let missedRules = "missed_rules"
+    private static let notedRuleSet = "rule_set"
+
+    /// The hash of the rule set that was recorded last; nil if the state is new or older than this record.
+    package func notedRuleSetHash() throws(StateError) -> String? {
+        try read { try $0.value(String.self, "SELECT value FROM identity WHERE name = ?", [Self.notedRuleSet]) }
+    }
 
     /// Replaces the recorded rules. No write if these are recorded already.
     ///
-    /// - Parameter missed: The changed rules that were not yet applied to older documents.
-    package func note(rules: [String: String], missed: Set<String> = []) async throws(StateError) {
-        let (noted, known) = (try notedRules() ?? [:], try missedRules())
-        guard noted != rules || known != missed else { return }
+    /// - Parameters:
+    ///   - hash: The hash of the rule set.
+    ///   - missed: The changed rules that were not yet applied to older documents.
+    package func note(
+        rules: [String: String], hash: String, missed: Set<String> = []
+    ) async throws(StateError) {
+        let (noted, notedHash, known) = (try notedRules() ?? [:], try notedRuleSetHash(), try missedRules())
+        guard noted != rules || notedHash != hash || known != missed else { return }
         var list = JSONWriter()
         list.array { list in for name in missed.sorted() { list.string(name) } }
         let value = missed.isEmpty ? nil : String(decoding: list.bytes, as: UTF8.self)
         try await write { database in
             try database.execute("DELETE FROM identity WHERE name = ?", [Self.missedRules])
             // Members of a fleet that start at once record the same rules.
-            if let value {
-                try database.execute(
-                    database.dialect.replace(into: "identity", ["name", "value"], key: ["name"]),
-                    [Self.missedRules, value])
-            }
+            let replace = database.dialect.replace(into: "identity", ["name", "value"], key: ["name"])
+            try database.execute(replace, [Self.notedRuleSet, hash])
+            if let value { try database.execute(replace, [Self.missedRules, value]) }
             try database.execute("DELETE FROM rule")
             try database.executeEach(
                 database.dialect.replace(into: "rule", ["name", "fingerprint"], key: ["name"]),

@@ -103,7 +103,7 @@ struct CatchUpTask: BackgroundTask {
         // First, so that rules see as few documents as possible as changes before.
         if !shown.isEmpty, try await !runner.run(.learning(shown, delivery.lastSeen)) { return BackgroundTaskResult() }
         if !applied.isEmpty, try await !runner.run(.changed(applied, delivery.timers)) { return BackgroundTaskResult() }
-        try await delivery.ledger.note(rules: ruleSet.fingerprints, missed: [])
+        try await delivery.ledger.note(rules: ruleSet.fingerprints, hash: ruleSet.hash, missed: [])
         return BackgroundTaskResult()
     }
 }

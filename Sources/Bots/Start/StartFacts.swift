@@ -16,6 +16,9 @@ struct StartFacts {
     let copy: DatabaseMark?
     /// The hash of the rules of this run.
     let ruleSetHash: String
+    /// The hash of the rules of the last run; nil if the state has no record of it. It may be newer than that of the
+    /// checkpoint, which a run without changes does not save.
+    let notedRuleSetHash: String?
     /// The rules that are new or changed; nil if the state has no record of earlier rules.
     var changedRules: ChangedRules?
     /// The channels that this run reads, in order; nil for all.
@@ -42,7 +45,7 @@ struct StartFacts {
             if !changedRules.plain.isEmpty { start.notices.append(.rulesChanged(changedRules.plain)) }
             if !changedRules.timed.isEmpty { start.notices.append(.timedRulesChanged(changedRules.timed)) }
             if !changedRules.comparing.isEmpty { start.notices.append(.comparingRulesChanged(changedRules.comparing)) }
-        } else if checkpoint.ruleSetHash != ruleSetHash {
+        } else if notedRuleSetHash ?? checkpoint.ruleSetHash != ruleSetHash {
             start.notices.append(.rulesChanged([]))
         }
         return start

@@ -14,13 +14,15 @@ import Testing
         var copy: DatabaseMark?
         var channels: [String]?
         var newest: Int?
+        var notedRules: String?
         var changedRules: ChangedRules?
         let start: RunStart
 
         var facts: StartFacts {
             StartFacts(
                 checkpoint: checkpoint.map { (sequence($0), checkpointRules) }, isCheckpointReset: isCheckpointReset,
-                since: since, copy: copy, ruleSetHash: "r1", changedRules: changedRules, channels: channels)
+                since: since, copy: copy, ruleSetHash: "r1", notedRuleSetHash: notedRules, changedRules: changedRules,
+                channels: channels)
         }
     }
 
@@ -53,6 +55,9 @@ import Testing
         Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(areCounted: true), start: at(5)),
         // The rules changed in a run that did not save a checkpoint.
         Case(checkpoint: 5, changedRules: ChangedRules(plain: ["a"]), start: at(5, .rulesChanged(["a"]))),
+        // The last run noted the rules, but saved no checkpoint: it has reported the change.
+        Case(checkpoint: 5, checkpointRules: "r0", notedRules: "r1", changedRules: ChangedRules(), start: at(5)),
+        Case(checkpoint: 5, notedRules: "r0", changedRules: ChangedRules(), start: at(5, .rulesChanged([]))),
         // The copy tells which channels were read.
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a"], start: at(5)),
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a", "b"], start: at(5, .channelsChanged)),
