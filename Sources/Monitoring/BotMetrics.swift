@@ -118,7 +118,9 @@ final class BotMetrics: Sendable {
                 let amount = measure.count(difference)
                 if amount > 0 { counter.increment(by: amount) }
             }
-            for (rule, count) in difference.rules { counter(Self.rulesFired, ["rule": rule]).increment(by: count) }
+            for (rule, count) in difference.rules.fired {
+                counter(Self.rulesFired, ["rule": rule]).increment(by: count)
+            }
         case .wrote, .progressed: break
         case .deadLettered(let rule): counter(Self.deadLetters, ["rule": rule ?? ""]).increment()
         case .retried(let cause, _): counter(Self.retries, ["cause": cause.description]).increment()

@@ -120,7 +120,7 @@ struct BotStatus {
             for rule in description.rules.names {
                 writer.object { writer in
                     writer.member("name", string: rule)
-                    writer.member("fired", integer: facts.counters.rules[rule] ?? 0)
+                    writer.member("fired", integer: facts.counters.rules.fired[rule] ?? 0)
                     writer.member("dead_letters", integer: deadLetters.byRule[rule] ?? 0)
                 }
             }

@@ -137,6 +137,56 @@ import Testing
         }
     }
 
+    /// It said that the rules fired no time, and nothing of the documents that they learned.
+    @Test func learnedDocumentsAreCounted() async throws {
+        let rules = """
+              - { name: done, when: { done: true }, on: [enter], first: learn, then: [] }
+              - { name: moved, when: { type: task }, changed: [place], then: [] }
+              - { name: plain, when: { type: task }, then: [{ merge: { seen: true } }] }
+
+            """
+        let documents = [#"{"_id":"a","type":"task","done":true}"#, #"{"_id":"b","type":"task"}"#, #"{"_id":"c"}"#]
+        try await CommandTestBed.with(rules: rules) { bed in
+            try await bed.runOnce()
+            try await bed.put(documents)
+            let (summary, log) = (bed.folder + "/s.json", ["--log-format", "json"])
+            let learn = [
+                "fix", "--learn", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
+            ]
+            let dry = try await Program.run(learn + ["--dry-run"])
+            let counts = "  3 would be learned by done\n  2 would be learned by moved\n"
+            #expect(dry.errors.contains(counts), "\(dry.errors)")
+            #expect(dry.errors.contains("would_learn=5"), "\(dry.errors)")
+            let first = try await Program.run(learn + ["--summary", summary])
+            #expect(first.code == 0, "\(first.errors)")
+            #expect(first.errors.contains("  3 learned by done\n  2 learned by moved\n"), "\(first.errors)")
+            #expect(!first.errors.contains("plain") && first.errors.contains("learned=5"), "\(first.errors)")
+            let written = try JSONText(try String(contentsOfFile: summary, encoding: .utf8))
+            #expect(written.root["learned"]?["done"]?.integer == 3)
+            // They are learned already.
+            let second = try await Program.run(learn + log)
+            #expect(
+                second.errors.contains(#""message":"rule learned documents","rule":"done","documents":0"#),
+                "\(second.errors)")
+        }
+    }
+
+    /// It advised to wait for the bot, or to use another name, with which it would learn for nobody.
+    @Test func learningWhileTheBotRunsIsRefused() async throws {
+        let rules = "  - { name: a, when: { type: task }, on: [enter], then: [{ merge: { n: 1 } }] }\n"
+        try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: rules) { bed in
+            let bot = try bed.startDaemon()
+            try await bed.wait(for: "a") { $0["n"] != nil }
+            let learn = try await Program.run([
+                "fix", "--learn", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state,
+            ])
+            #expect(learn.code == 75, "\(learn.errors)")
+            #expect(learn.errors.contains("stop the bot first, or restart it once with --catch-up"), "\(learn.errors)")
+            #expect(!learn.errors.contains("another --name"), "\(learn.errors)")
+            #expect(await bot.stop() == 0)
+        }
+    }
+
     /// Each pass would emit the same lines again.
     @Test func limitWithRulesThatWriteNothingIsWarnedOf() async throws {
         try await Program.withDirectory { folder in

@@ -19,7 +19,7 @@ import Testing
             let first = try await bed.runOnce()
             #expect(first.written == 3)
             #expect(first.matched == 3)
-            #expect(first.rules.values.reduce(0, +) == 3)
+            #expect(first.rules.fired.values.reduce(0, +) == 3)
             for (id, asset) in [("t1", "apple.png"), ("t2", "coffee.png"), ("t3", "potatoes.png")] {
                 #expect(try await bed.phone.attachment("image", of: DocumentID(id)) == BotTestBed.asset(asset))
             }

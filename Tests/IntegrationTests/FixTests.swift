@@ -94,7 +94,7 @@ import Testing
             let filter = try DocumentFilter(#"{"_id": {"$gte": "t000030"}}"#, name: "--selector")
             let one = try await bed.fix(try files.ruleSet(only: ["shout"], filter: filter))
             #expect(one.written == 1)
-            #expect(one.rules == ["shout": 1])
+            #expect(one.rules.fired == ["shout": 1])
             #expect(try await bed.stored("t000030")?.root["complete"] == nil)
             #expect(throws: RuleFilesError.self) { try files.ruleSet(only: ["shuot"]) }
         }

@@ -77,7 +77,7 @@ import Testing
                 .write(to: URL(fileURLWithPath: broken))
             let repaired = try RuleSet.load(paths: [bed.directory + "/rules.yaml", broken])
             let counters = try await bed.runOnce(repaired)
-            #expect(counters.rules == ["done": 3, "second": 3])
+            #expect(counters.rules.fired == ["done": 3, "second": 3])
         }
     }
 

@@ -261,7 +261,7 @@ final class SetClock: Sendable {
             }
             #expect(left.withLock { $0 } > 0, "the change waited for all timers")
             #expect(counters.deadLetters == 0)
-            #expect(counters.rules["remind"] == 10_001)
+            #expect(counters.rules.fired["remind"] == 10_001)
             #expect(try waiting(bed, rules).isEmpty)
         }
     }

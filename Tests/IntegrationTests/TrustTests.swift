@@ -205,7 +205,7 @@ import Testing
             let counters = try await bed.fix(rules) { $0.changeLimit = 4 }
             #expect(counters.written == 4)
             #expect(counters.matched == 4)
-            #expect(counters.rules == ["done": 4])
+            #expect(counters.rules.fired == ["done": 4])
         }
     }
 

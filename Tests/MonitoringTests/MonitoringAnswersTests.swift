@@ -169,7 +169,7 @@ import Testing
         let bot = await bot(following)
         var difference = RunCounters()
         difference.changes = 5
-        difference.rules = ["a": 2]
+        difference.rules.fired = ["a": 2]
         bot.note(.counted(difference))
         bot.note(.deadLettered(rule: nil))
         bot.note(.retried(.unavailable, wait: .zero))

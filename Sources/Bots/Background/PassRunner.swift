@@ -68,10 +68,7 @@ struct PassRunner: Sendable {
         try Task.checkCancellation()
         let counters = await report.counters()
         await bot.report.notePass(deadLetters: counters.deadLetters)
-        return [
-            "looked_at": "\(counters.changes)", "matched": "\(counters.matched)", "written": "\(counters.written)",
-            LogKey.deadLetters: "\(counters.deadLetters)",
-        ]
+        return counters.logMetadata(onlyLearns: pass.mode.onlyLearns)
     }
 }
 

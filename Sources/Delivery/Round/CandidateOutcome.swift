@@ -164,5 +164,6 @@ extension CandidateOutcomes {
         counters.conflicts += conflicts
         counters.rejected += rejected
         counters.deadLetters -= unsavedDeadLetters
+        for rule in decided.flatMap(\.result.learned) { counters.rules.learned[rule, default: 0] += 1 }
     }
 }

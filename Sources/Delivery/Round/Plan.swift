@@ -42,6 +42,8 @@ struct PlanResult: Sendable {
     var times: [RuleTime]?
     /// The states that rules with `changed`, `enter` or `leave` see now, if they differ from the earlier ones.
     var seen: [SeenByRule] = []
+    /// The rules among these that see the document for the first time, in a pass that only learns.
+    var learned: [String] = []
     /// The rules whose receivers' answers are in the write; nil if there are none. With such answers, the rules must
     /// decide the new revision.
     var cause: RuleChain?

@@ -101,6 +101,7 @@ struct Planner {
         if decision.error == nil, !candidate.reason.countsOnly, decision.resolution == nil {
             if !candidate.content.isLost { result.times = decision.times }
             result.seen = decision.seen
+            if onlyLearns { result.learned = decision.seen.map(\.rule).filter { input.lastSeen[$0] == nil } }
         }
         result.rules = decision.fired.map { ruleSet.names[$0] }
         result.isDeletion = decision.isDeletion

@@ -169,7 +169,7 @@ extension Round {
         let names = context.rules.set.names
         await context.progress.count { [fired, matched] counters in
             counters.matched += matched
-            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
+            for rule in fired.joined() { counters.rules.fired[names[rule], default: 0] += 1 }
         }
     }
 

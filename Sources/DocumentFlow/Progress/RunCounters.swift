@@ -17,6 +17,14 @@ package struct RunCounters: Sendable, Equatable {
         package var refused = 0
     }
 
+    /// What rules did, by their names.
+    package struct Rules: Sendable, Equatable {
+        /// How often each rule fired.
+        package var fired: [String: Int] = [:]
+        /// How many documents each rule with `changed`, `enter` or `leave` learned, in a pass that only learns.
+        package var learned: [String: Int] = [:]
+    }
+
     /// What was exchanged with the gateway. Byte counts include bodies, not headers.
     package struct Traffic: Sendable, Equatable {
         /// Bytes of the rows and documents that were read.
@@ -48,8 +56,7 @@ package struct RunCounters: Sendable, Equatable {
     package var deadLetters = 0
     package var outside = Outside()
     package var traffic = Traffic()
-    /// The number of firings of each rule, by its name.
-    package var rules: [String: Int] = [:]
+    package var rules = Rules()
 
     /// All counters at zero.
     package init() {}
@@ -94,9 +101,15 @@ package struct RunCounters: Sendable, Equatable {
         difference.outside.refused = outside.refused - earlier.outside.refused
         difference.traffic.bytesIn = traffic.bytesIn - earlier.traffic.bytesIn
         difference.traffic.bytesOut = traffic.bytesOut - earlier.traffic.bytesOut
-        for (rule, count) in rules where count != earlier.rules[rule] {
-            difference.rules[rule] = count - (earlier.rules[rule] ?? 0)
-        }
+        difference.rules.fired = Self.difference(rules.fired, earlier.rules.fired)
+        difference.rules.learned = Self.difference(rules.learned, earlier.rules.learned)
         return difference
+    }
+
+    /// Without the rules whose counts are equal.
+    private static func difference(_ counts: [String: Int], _ earlier: [String: Int]) -> [String: Int] {
+        counts.filter { $0.value != earlier[$0.key] }.reduce(into: [:]) { difference, count in
+            difference[count.key] = count.value - (earlier[count.key] ?? 0)
+        }
     }
 }

@@ -14,6 +14,8 @@ package struct RunSummary: Sendable {
     package var exitCode: Int32
     /// Adds the members `would_write` and `would_delete`.
     package var isDryRun: Bool
+    /// Whether the run only let rules learn documents. Adds the member `learned`.
+    package var onlyLearns = false
 
     /// The remaining member, `peak_memory`, is read when ``json`` is created.
     package init(
@@ -36,10 +38,10 @@ package struct RunSummary: Sendable {
             writer.member("seconds", raw: Self.seconds(duration).utf8)
             writer.member("exit", integer: exitCode)
             writer.name("rules")
-            writer.object { writer in
-                for rule in counters.rules.keys.sorted() {
-                    writer.member(rule, integer: counters.rules[rule] ?? 0)
-                }
+            Self.write(counters.rules.fired, to: &writer)
+            if onlyLearns {
+                writer.name("learned")
+                Self.write(counters.rules.learned, to: &writer)
             }
             if isDryRun {
                 writer.member("would_write", integer: counters.preview.written)
@@ -47,6 +49,12 @@ package struct RunSummary: Sendable {
             }
         }
         return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    private static func write(_ counts: [String: Int], to writer: inout JSONWriter) {
+        writer.object { writer in
+            for (rule, count) in counts.sorted(by: { $0.key < $1.key }) { writer.member(rule, integer: count) }
+        }
     }
 
     /// With three decimal places.

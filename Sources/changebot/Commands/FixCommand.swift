@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import BotState
 internal import Bots
 internal import Delivery
 internal import DocumentFlow
@@ -73,16 +74,29 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         }
         var job = plan.job(ruleSet)
         job.progress = try progress(environment, plan.settings)
+        job.onlyLearns = learn
         try await job.run { [name = plan.name] parts in
-            try await Fixer(
+            let fixer = Fixer(
                 gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name, mode: learn ? .learn : .pass,
-                settings: parts.settings, report: parts.report, logger: parts.logger
-            ).run()
-        } whenDone: { counters in
+                settings: parts.settings, report: parts.report, logger: parts.logger)
+            do { try await fixer.run() } catch StateError.locked(let holder) where learn {
+                throw Self.learningNeedsTheState(holder)
+            }
+        } whenDone: { [job] counters in
             guard job.connection.logger.logLevel <= .info else { return }
-            let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: job.settings.preview != nil)
-            totals.report()
+            RuleTotals(
+                counters: counters, rules: learn ? ruleSet.comparing.map(\.name) : ruleSet.names,
+                isDryRun: job.settings.preview != nil, onlyLearns: learn
+            ).report()
         }
+    }
+
+    private static func learningNeedsTheState(_ holder: String) -> CommandError {
+        CommandError(
+            .temporaryFailure,
+            "the bot is running (\(holder.isEmpty ? "in an unknown process" : holder)), and --learn records documents in "
+                + "its state: stop the bot first, or restart it once with --catch-up-changed-rules, which lets new and "
+                + "edited rules learn all documents")
     }
 
     /// No progress if a dry run prints documents on the same terminal.

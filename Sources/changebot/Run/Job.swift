@@ -39,6 +39,8 @@ struct Job: Sendable {
     var progress = ProgressPacing(.none)
     /// Whether another run may use the same state at the same time.
     var allowsConcurrentRuns = false
+    /// Whether it only lets rules learn documents.
+    var onlyLearns = false
     /// Publishes the run's status. Nil: no observer.
     var monitoring: RunMonitoring?
 
@@ -67,8 +69,9 @@ struct Job: Sendable {
         if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }
         if let summary {
             let code = (failure?.code ?? .done).rawValue
-            let text = await report.summary(exitCode: code, isDryRun: isDryRun)
-            failure = OutputFile.writeSummary(text.json, to: summary, after: failure)
+            var result = await report.summary(exitCode: code, isDryRun: isDryRun)
+            result.onlyLearns = onlyLearns
+            failure = OutputFile.writeSummary(result.json, to: summary, after: failure)
         }
         if let failure { throw failure }
     }
@@ -135,12 +138,7 @@ struct Job: Sendable {
     private func logDone(_ counters: RunCounters, isDone: Bool) {
         logger.info(
             isDone ? "done" : "stopped",
-            metadata: [
-                "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
-                isDryRun ? "would_write" : "written": "\(isDryRun ? counters.preview.written : counters.written)",
-                "unchanged": "\(counters.unchanged)",
-                isDryRun ? LogKey.wouldDeadLetter : LogKey.deadLetters: "\(counters.deadLetters)",
-            ])
+            metadata: counters.logMetadata(isDryRun: isDryRun, onlyLearns: onlyLearns))
     }
 
     /// The purpose for which the state is opened.

@@ -137,7 +137,7 @@ extension ImportReport {
             state.counts = progress.counts
             state.counters.changes = progress.input.documents
             state.counters.matched = progress.input.matched
-            state.counters.rules = progress.input.rules
+            state.counters.rules.fired = progress.input.rules
             if isDryRun {
                 (state.counters.preview.written, state.counters.preview.deleted) = (accepted, progress.counts.deleted)
             } else {
