@@ -58,6 +58,10 @@ package enum LogKey {
     package static let resolved = "resolved"
     package static let settled = "settled"
     package static let filtered = "filtered"
+    /// Documents in conflict that no policy covers.
+    package static let withoutPolicy = "without_policy"
+    /// Types of documents with their numbers, as one text.
+    package static let types = "types"
     /// Conflicts resolved by keeping one leaf.
     package static let kept = "kept"
     /// Conflicts resolved by a new revision.

@@ -36,7 +36,7 @@ struct DocumentResolution: Sendable {
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     func readAhead(_ documents: [ChangedDocument], in spool: ConflictSpool) async throws {
         try await inPortions(documents) { documents, leaves in
-            let cases = conflicts(among: documents, leaves.found) { _, _ in }
+            let cases = conflicts(among: documents, leaves.found) { _ in }
             for (key, revision) in try await resolver.ancestors(of: cases) { try await spool.add(revision, key) }
             for document in documents where leaves.found[document.id] != nil { try await spool.add(document) }
         }
@@ -72,9 +72,13 @@ struct DocumentResolution: Sendable {
     private func resolve(
         _ documents: ArraySlice<ChangedDocument>, _ leaves: ReadLeaves, _ spool: ConflictSpool?
     ) async throws {
-        var cases = conflicts(among: documents, leaves.found) { id, reason in
-            report.update { $0.counters.matched += 1 }
-            note(id, "the server could not send a leaf: \(reason)")
+        var cases = conflicts(among: documents, leaves.found) { omission in
+            switch omission {
+            case .unreadable(let id, let reason):
+                report.update { $0.counters.matched += 1 }
+                note(id, "the server could not send a leaf: \(reason)")
+            case .noPolicy(let type): report.noteWithoutPolicy(type: type)
+            }
         }
         guard !cases.isEmpty else { return }
         try await resolver.decide(&cases, knowing: spool)
@@ -86,22 +90,32 @@ struct DocumentResolution: Sendable {
         }
     }
 
+    /// Why a document in conflict is not decided.
+    private enum Omission {
+        case unreadable(DocumentID, reason: String)
+        /// No policy covers the type of its winner; nil: it has none.
+        case noPolicy(type: String?)
+    }
+
     private func conflicts(
         among documents: ArraySlice<ChangedDocument>, _ leaves: [DocumentID: ReadLeaves.Leaves],
-        noteUnreadable: (DocumentID, String) -> Void
+        note: (Omission) -> Void
     ) -> [ConflictCase] {
         let matcher = settings.filter.map { DocumentMatcher($0) }
         return documents.compactMap { document in
             switch leaves[document.id] {
             case .unreadable(let reason)?:
-                noteUnreadable(document.id, reason)
+                note(.unreadable(document.id, reason: reason))
                 return nil
             case .read(let conflict)?:
-                guard let winner = conflict.leaves.first,
-                    let one = ConflictCase(document.id, conflict, settings.policies), one.isConflict,
-                    (try? matcher?.matches(winner.document.root)) != false
+                guard let winner = conflict.leaves.first?.document.root,
+                    (try? matcher?.matches(winner)) != false
                 else { return nil }
-                return one
+                guard let one = ConflictCase(document.id, conflict, settings.policies) else {
+                    if conflict.leaves.count > 1 { note(.noPolicy(type: winner["type"]?.string)) }
+                    return nil
+                }
+                return one.isConflict ? one : nil
             case nil: return nil
             }
         }

@@ -16,6 +16,8 @@ package final class ResolveReport: Sendable {
         package var kept = 0
         /// New revisions that were merged from several leaves.
         package var merged = 0
+        /// Documents in conflict that no policy covers, by type; without a type under "". They are not in `matched`.
+        package var withoutPolicy: [String: Int] = [:]
         /// The number of changes to read; nil if unknown.
         package var expected: Int?
         /// Whether the run was asked to stop before the end.
@@ -36,6 +38,8 @@ package final class ResolveReport: Sendable {
     package func noteRetry() { update { $0.counters.traffic.retries += 1 } }
 
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
+
+    func noteWithoutPolicy(type: String?) { update { $0.withoutPolicy[type ?? "", default: 0] += 1 } }
 
     func noteResolved(_ resolution: ConflictResolution) {
         update {
@@ -69,8 +73,8 @@ extension ResolveReport: TransferReport {
             + "or all with --log-level debug"
     }
 
-    /// The JSON object of `--summary`, with `resolved`, `kept` and `merged` added; in a dry run these are 0,
-    /// and `would_resolve` and so on are added.
+    /// The JSON object of `--summary`, with `resolved`, `kept`, `merged` and `without_policy` added. In a dry run, the
+    /// first three are 0, and `would_resolve` and so on are added.
     package func summary(exitCode: Int32) -> [UInt8] {
         let state = state
         let summary = RunSummary(
@@ -81,6 +85,8 @@ extension ResolveReport: TransferReport {
             text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(isDryRun ? 0 : count)".utf8))
             if isDryRun { text = try? text?.setting(JSONPointer(tokens: [preview]), to: Array("\(count)".utf8)) }
         }
+        let skipped = state.withoutPolicy.values.reduce(0, +)
+        text = try? text?.setting(JSONPointer(tokens: [LogKey.withoutPolicy]), to: Array("\(skipped)".utf8))
         return text?.bytes ?? summary.json
     }
 
@@ -92,6 +98,19 @@ extension ResolveReport: TransferReport {
         ]
         for (name, preview, count) in Self.counts(state) { metadata[isDryRun ? preview : name] = "\(count)" }
         return metadata
+    }
+
+    /// Warns of the documents that no policy covers. They stay in conflict, but don't fail the run.
+    func logWithoutPolicy(to logger: Logger) {
+        let types = state.withoutPolicy.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        guard !types.isEmpty else { return }
+        let names = types.map { "\($0.key.isEmpty ? "none" : $0.key): \($0.value)" }
+        logger.warning(
+            "documents are left in conflict: no --policy covers their type; add TYPE=POLICY, or a POLICY for all types",
+            metadata: [
+                LogKey.withoutPolicy: "\(types.reduce(0) { $0 + $1.value })",
+                LogKey.types: "\(AbbreviatedList.text(names))",
+            ])
     }
 
     private static func counts(_ state: State) -> [(name: String, preview: String, count: Int)] {

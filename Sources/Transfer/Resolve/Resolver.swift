@@ -47,7 +47,10 @@ package struct Resolver: Service {
         }
     }
 
-    private func log(_ message: Logger.Message) { logger.info(message, metadata: report.metadata) }
+    private func log(_ message: Logger.Message) {
+        report.logWithoutPolicy(to: logger)
+        logger.info(message, metadata: report.metadata)
+    }
 
     private func resolve() async throws {
         let contact = GatewayContact(settings: settings.retries, logger: logger) { [report] in report.noteRetry() }

@@ -79,6 +79,24 @@ import Transfer
         }
     }
 
+    /// Nothing told how many conflicts were left because their types had no policy.
+    @Test(arguments: [true, false])
+    func conflictsWithoutAPolicyAreCounted(isDryRun: Bool) async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            for (id, type) in [("x", #""x""#), ("y1", #""y""#), ("y2", #""y""#), ("n", "1")] {
+                try await bed.store(id, "a", #","type":\#(type),"n":0"#)
+                try await bed.store(id, "b a", #","type":\#(type),"n":1"#)
+                try await bed.store(id, "c a", #","type":\#(type),"m":1"#)
+            }
+            let report = ResolveReport(isDryRun: isDryRun)
+            let state = try await resolve(bed, "x=merge", isDryRun: isDryRun, report: report)
+            #expect(state.counters.matched == 1 && state.resolved == 1)
+            #expect(state.withoutPolicy == ["y": 2, "": 1])
+            let summary = try JSONText(report.summary(exitCode: 0))
+            #expect(summary.root["without_policy"]?.integer == 3)
+        }
+    }
+
     @Test func recreatedDocumentIsNotDeletedAgain() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a", #","n":0"#)
