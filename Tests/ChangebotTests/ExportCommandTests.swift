@@ -65,6 +65,25 @@ import Testing
         }
     }
 
+    /// It wrote lines of JSON into a file that looked like a spreadsheet. Nothing is asked of the gateway.
+    @Test(arguments: [
+        ("b.xlsx", "b.csv"), ("b.XLS", "b.csv"), ("a.b.parquet", "a.b.csv"), ("b.zip", "b.ndjson.gz"),
+        ("b.json.zst", "write b.json.gz"), ("b.tar.gz", "gzip"),
+        ("b.sqlite", "changebot replicate URL embedded:b.sqlite"),
+        ("b.xml", "b.ndjson, b.json or b.csv"),
+    ])
+    func nameOfAFormatThatCannotBeWrittenIsRefused(name: String, remedy: String) async throws {
+        try await Program.withDirectory { folder in
+            let command = ["export", "--gateway", "http://127.0.0.1:1/todo", "--output", folder + "/" + name]
+            let refused = try await Program.run(command)
+            #expect(refused.code == 64, "\(refused.errors)")
+            #expect(refused.errors.contains("export can't write this format"), "\(refused.errors)")
+            #expect(refused.errors.replacing(folder + "/", with: "").contains(remedy), "\(refused.errors)")
+            // With a format, the name is the user's choice.
+            #expect(try await Program.run(command + ["--format", "ndjson"]).code == 69)
+        }
+    }
+
     /// Nothing is asked of the gateway, which is not there, and no file is made or touched.
     @Test(
         arguments: [

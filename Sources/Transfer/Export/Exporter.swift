@@ -238,6 +238,7 @@ package struct Exporter: Service {
                 "exported",
                 metadata: [
                     LogKey.documents: "\(manifest.counts.lines)", LogKey.bytes: "\(manifest.byteCount)",
+                    "format": "\(manifest.options.format.rawValue)",
                     LogKey.to: "\(manifest.to.map(\.description) ?? "")",
                 ])
         } catch is CancellationError {

@@ -142,9 +142,7 @@ struct ExportCommand: AsyncParsableCommand {
     private func settings(_ environment: Environment) throws -> ExportSettings {
         var settings = ExportSettings()
         settings.tool = "changebot \(Changebot.version)"
-        let named = InputFormat(fileName: path(environment)).flatMap { OutputFormat(rawValue: $0.rawValue) }
-        settings.format =
-            try environment.value(format, "format", parse: OutputFormat.init(rawValue:)) ?? named ?? .ndjson
+        settings.format = try outputFormat(environment)
         switch attachments ?? environment["attachments"] {
         case nil, "none": settings.attachments = .none
         case "": throw CommandError(.usage, "--attachments: the folder's name is empty")
@@ -167,6 +165,19 @@ struct ExportCommand: AsyncParsableCommand {
             throw CommandError(.usage, "--revisions: a table can't hold histories; remove --format csv")
         }
         return settings
+    }
+
+    /// - Throws: ``CommandError`` with 64 if the file's name names a format that can't be written.
+    private func outputFormat(_ environment: Environment) throws(CommandError) -> OutputFormat {
+        if let format = try environment.value(format, "format", parse: OutputFormat.init(rawValue:)) { return format }
+        let path = path(environment)
+        if let foreign = ForeignFormat(fileName: path) {
+            throw CommandError(
+                .usage,
+                "--output \(path): export can't write this format, only ndjson, json and csv; "
+                    + "\(foreign.remedy(for: path)), or choose the content of this file with --format")
+        }
+        return InputFormat(fileName: path).flatMap { OutputFormat(rawValue: $0.rawValue) } ?? .ndjson
     }
 
     private func table(
