@@ -3,11 +3,14 @@ final class AttachmentFiles {
     /// Shared by the rule files of a set.
     final class Shared {
         fileprivate var contents: [ExactString: AttachmentContent] = [:]
+        fileprivate var attached: Set<ExactString> = []
         fileprivate var folders: [ExactString: AttachmentFolder] = [:]
 
         /// The paths of everything that was read.
         var paths: AttachedPaths {
-            AttachedPaths(files: contents.keys.map(\.text), folders: folders.keys.map(\.text))
+            AttachedPaths(
+                files: contents.keys.map(\.text), attachedFiles: attached.map(\.text), folders: folders.keys.map(\.text)
+            )
         }
     }
 
@@ -23,9 +26,11 @@ final class AttachmentFiles {
         self.shared = shared
     }
 
-    func content(_ file: String) throws(FileError) -> AttachmentContent {
+    /// - Parameter isForTest: Whether a test compares with the file, instead of a rule attaching it.
+    func content(_ file: String, isForTest: Bool = false) throws(FileError) -> AttachmentContent {
         let path = RulePath.join(folder, file)
         let key = ExactString(path)
+        if !isForTest { shared.attached.insert(key) }
         if let content = shared.contents[key] { return content }
         let content = AttachmentContent(try FileBytes.read(path, limit: Self.lengthLimit))
         shared.contents[key] = content
@@ -45,8 +50,10 @@ final class AttachmentFiles {
 
 /// The files that rule files attach, by path, so that the bot never writes to them.
 package struct AttachedPaths: Sendable {
-    /// Files that rule files name.
+    /// Files that rule files name, in rules or tests.
     package let files: [String]
+    /// Those among them that rules attach.
+    package let attachedFiles: [String]
     /// Folders from which documents choose files.
     package let folders: [String]
 }

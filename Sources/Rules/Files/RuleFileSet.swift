@@ -8,7 +8,8 @@ package struct RuleFileSet: Sendable {
     package let attached: AttachedPaths
 
     /// No rules.
-    package static let empty = RuleFileSet(files: [], programs: [], attached: AttachedPaths(files: [], folders: []))
+    package static let empty = RuleFileSet(
+        files: [], programs: [], attached: AttachedPaths(files: [], attachedFiles: [], folders: []))
 
     /// Reads rule files and the files that they attach from disk. Reads everything or throws. Blocks.
     ///

@@ -48,11 +48,14 @@ struct RulesCheck {
     }
 
     private static func pictures(_ attached: AttachedPaths) -> [Finding] {
-        guard !attached.files.isEmpty || !attached.folders.isEmpty else {
+        guard !attached.attachedFiles.isEmpty || !attached.folders.isEmpty else {
             return [.skipped("the rules attach no files")]
         }
         var findings: [Finding] = []
-        if !attached.files.isEmpty { findings += judge(attached.files, "files that rules attach") }
+        if !attached.attachedFiles.isEmpty {
+            let verb = attached.attachedFiles.count == 1 ? "a rule attaches" : "rules attach"
+            findings += judge(attached.attachedFiles, "that \(verb)")
+        }
         for folder in attached.folders.sorted() {
             let files = regularFiles(in: folder)
             findings +=
@@ -60,11 +63,12 @@ struct RulesCheck {
                 ? [
                     Finding(
                         .warning, "\(folder), from which rules select files, is empty", remedy: "put the files there")
-                ] : judge(files, "files in \(folder), from which rules select")
+                ] : judge(files, "in \(folder), from which rules select")
         }
         return findings
     }
 
+    /// - Parameter what: Follows "3 files".
     private static func judge(_ paths: [String], _ what: String) -> [Finding] {
         var (total, findings) = (0, [Finding]())
         for path in paths.sorted() {
@@ -85,7 +89,8 @@ struct RulesCheck {
         }
         let readable = paths.count - findings.count(where: { $0.level == .error })
         return findings
-            + (readable == 0 ? [] : [.ok("\(Quantity.count(readable)) \(what), \(Quantity.size(total)) in all")])
+            + (readable == 0
+                ? [] : [.ok("\(Quantity.count(readable, "file")) \(what), \(Quantity.size(total)) in all")])
     }
 
     private static func size(_ path: String) -> Int? {

@@ -107,6 +107,29 @@ import Testing
         #expect((none.rules + none.pictures + none.files).map(\.level) == [.skipped, .skipped, .skipped])
     }
 
+    /// Files with which only tests compare counted too.
+    @Test func onlyFilesThatRulesAttachAreCounted() async throws {
+        try await withDirectory { folder in
+            for name in ["a.png", "b.png"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
+            let text = """
+                version: 1
+                rules:
+                  - { name: a, when: { type: t }, then: [{ ATTACH }] }
+                tests:
+                  - { name: t, given: { _id: a, type: t }, expect: { attachments: { i: { file: b.png } } } }
+
+                """
+            func pictures(_ action: String) throws -> [Finding] {
+                let rules = text.replacing("ATTACH", with: action)
+                try Data(rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+                return RulesCheck([folder + "/r.yaml"]).pictures
+            }
+            let one = try pictures("attach: { name: i, file: a.png }")
+            #expect(one == [.ok("1 file that a rule attaches, 1 B in all")], "\(one)")
+            #expect(try pictures("merge: { x: 1 }").map(\.level) == [.skipped])
+        }
+    }
+
     @Test func missingPictureFails() async throws {
         try await withDirectory { folder in
             let path = folder + "/r.yaml"

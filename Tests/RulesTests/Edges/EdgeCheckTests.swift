@@ -42,7 +42,8 @@ import Testing
         let file = RuleFile(
             path: "r.yaml", bytes: Array("version: 1\nrules:\n- { name: a, when: {}, \(keys), then: [] }\n".utf8))
         try #require(file.errors.isEmpty)
-        let set = RuleFileSet(files: [file], programs: [], attached: AttachedPaths(files: [], folders: []))
+        let set = RuleFileSet(
+            files: [file], programs: [], attached: AttachedPaths(files: [], attachedFiles: [], folders: []))
         let warnings = set.firstLookWarnings(documents: documents)
         #expect(warnings.map(\.code) == (isWarned ? [.firstLook] : []))
         #expect(warnings.allSatisfy { $0.position == SourcePosition(line: 3, column: 28) })
