@@ -139,6 +139,9 @@ extension GatewayError.Cause {
         switch (name, authorization) {
         case (.loginRequired, .credentials(.bearer)), (.wrongCredentials, .credentials(.bearer)):
             "check the token: is it for this gateway, and has it expired?"
+        // CouchDB says the same to anonymous requests as to users who are not members.
+        case (.accessDenied, .credentials(nil)), (.wrongCredentials, .credentials(nil)):
+            "give a user name and password"
         case (.unknownDatabaseOrLogin, .credentials(nil)):
             "a user name and password are needed, or there is no database '\(url.keyspace.database)'"
         case (.unknownDatabaseOrLogin, .credentials(.bearer)):

@@ -131,6 +131,26 @@ import Testing
         }
     }
 
+    /// CouchDB's answer to anonymous requests. It advised to make the user a member of the database.
+    @Test func anonymousRequestsToCouchDBNeedCredentials() async throws {
+        let server = try TestServer { connection in
+            try connection.serve { _ in
+                try connection.answer(
+                    401, headers: ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"],
+                    body: #"{"error":"unauthorized","reason":"You are not authorized to access this db."}"#)
+            }
+        }
+        try await Program.withDirectory { folder in
+            for command in [["run", "--once", "--rules", Self.rules, "--state", folder], ["export"]] {
+                let result = try await Program.run(command + ["--gateway", server.url("/todo")])
+                #expect(result.code == 77, "\(result.errors)")
+                #expect(result.errors.contains("give a user name and password"), "\(result.errors)")
+                #expect(result.errors.contains("set CHANGEBOT_USER and CHANGEBOT_PASSWORD"), "\(result.errors)")
+                #expect(!result.errors.contains("make the user a member"), "\(result.errors)")
+            }
+        }
+    }
+
     @Test func uncreatableFolderIsNamed() async throws {
         try await Program.withDirectory { folder in
             let run = ["run", "--once", "--rules", Self.rules, "--gateway", "embedded:\(folder)/g.sqlite"]

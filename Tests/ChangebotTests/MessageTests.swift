@@ -159,6 +159,12 @@ import Testing
             ),
             (["frobnicate"], "Commands: run, fix"), (["--quiet", "run"], "changebot run --quiet"),
             (["run", "--gatway", "x"], "Did you mean '--gateway'?"),
+            // What was meant has another name here, or only begins like this.
+            (["fix", "--dry"], "did you mean --dry-run?"), (["run", "--max", "3"], "did you mean --max-errors"),
+            (["verify", "f.ndjson", "--gateway", "http://h/d"], "name the gateway with --against URL"),
+            (["replicate", "--gateway", "http://h/d"], "changebot replicate SOURCE TARGET"),
+            (["export", "--file", "f"], "name the file with --output FILE"),
+            (["rules", "check", "--rules", "r.yaml"], "changebot rules check PATH"),
         ] as [([String], String)])
     func nearestNameIsSuggested(arguments: [String], part: String) async throws {
         let result = try await Program.run(arguments)

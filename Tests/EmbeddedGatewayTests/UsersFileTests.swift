@@ -59,7 +59,7 @@ import Testing
 
     @Test(arguments: [
         ("{\n  \"a\"}", 2, 6, "expected"), ("[]", 1, 1, "\"databases\" is missing"),
-        (#"{"databases":{"x":{}}}"#, 1, 14, "\"todo\" is missing"),
+        (#"{"databases":{"x":{}}}"#, 1, 14, "\"todo\" is missing; it has \"x\": choose with --database NAME"),
         ("{\"databases\":{\"todo\":\n  7}}", 2, 3, "must be an object"),
         (
             "{\"databases\":{\"todo\":{\n \"import_filter\":\n   \"function(doc){}\"}}}", 3, 4,

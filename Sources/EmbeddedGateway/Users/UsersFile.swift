@@ -22,7 +22,9 @@ struct UsersFile {
             throw error("\"databases\" is missing, an object with one member for each database", at: root)
         }
         guard let settings = databases[database] else {
-            throw error("the database \"\(database)\" is missing", at: databases)
+            let names = databases.members.compactMap { $0.name.string.map { "\"\($0)\"" } }
+            let others = names.isEmpty ? "" : "; it has \(names.joined(separator: ", ")): choose with --database NAME"
+            throw error("the database \"\(database)\" is missing\(others)", at: databases)
         }
         try expectObject(settings, "a database")
         try refuseFilters(settings)

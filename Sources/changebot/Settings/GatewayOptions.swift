@@ -30,7 +30,9 @@ struct AccessOptions: ParsableArguments {
     var insecure = false
 
     @Flag(
-        help: "Keep the expiry (_exp) of documents when writing them, and export it. Costs one request per document.")
+        help:
+            "Keep the expiry (_exp) of documents that this command writes or exports. Costs one request for each of them."
+    )
     var keepExpiry = false
 
     @Option(

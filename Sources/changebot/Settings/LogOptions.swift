@@ -21,7 +21,7 @@ struct LogOptions: ParsableArguments {
 
     @Flag(
         name: .shortAndLong,
-        help: "Write nothing to stderr except the reason for a failure, and a daemon's dead letters.")
+        help: "Write nothing to stderr except the reason for a failure. A daemon also names its dead letters.")
     var quiet = false
 
     static let defaultLevel = Logger.Level.info
