@@ -77,6 +77,45 @@ import Testing
         }
     }
 
+    /// CouchDB's sequences made each line of a table several lines long.
+    @Test func longSequencesAreShortenedInTables() async throws {
+        try await withState { bed in
+            let long = "7-g1AAAA" + String(repeating: "x", count: 400)
+            #expect(try await bed.command("checkpoint", "set", long).code == 0)
+            for command in [["list"], ["status"], ["checkpoint", "show"]] {
+                let short = try await Program.run(command + ["--state", bed.state])
+                #expect(short.output.contains("7-g1AAAAxxxxxxxxxxxxxxxx…"), "\(short.output)")
+                #expect(!short.output.contains(long), "\(short.output)")
+                let whole = try await Program.run(command + ["--json", "--state", bed.state])
+                #expect(whole.output.contains(long), "\(whole.output)")
+            }
+        }
+    }
+
+    /// A bot that waited for its first answer was invisible: there is no state, and the folder was missing.
+    @Test func botThatWaitsForItsGatewayIsShown() async throws {
+        try await Program.withDirectory { folder in
+            let (rules, state) = (folder + "/r.yaml", folder + "/a/state")
+            try Data("version: 1\nrules:\n\(Self.rules)".utf8).write(to: URL(fileURLWithPath: rules))
+            let bot = try ChildProcess([
+                Program.path, "run", "--gateway", "http://127.0.0.1:1/none", "--rules", rules, "--state", state,
+                "--retry-for", "1h", "--log-level", "error",
+            ])
+            let status = "\(state)/changebot.status.\(bot.id).json"
+            try await bot.waitUntil { FileManager.default.fileExists(atPath: status) }
+            let shown = try await Program.run(["status", "--state", state])
+            #expect(shown.code == 0 && shown.output.contains("http://127.0.0.1:1/none"), "\(shown)")
+            let list = try await Program.run(["list", "--state", state])
+            #expect(list.code == 0 && list.output.contains("http://127.0.0.1:1/none"), "\(list)")
+            let checkpoint = try await Program.run(["checkpoint", "show", "--state", state])
+            #expect(checkpoint.code == 66, "\(checkpoint)")
+            #expect(checkpoint.errors.contains("is running (process \(bot.id)), but has no state"), "\(checkpoint)")
+            bot.signal(SIGTERM)
+            _ = await bot.wait()
+            #expect(!FileManager.default.fileExists(atPath: folder + "/a"))
+        }
+    }
+
     @Test func missingSpaceForACopyIsReported() async throws {
         try await withState { bed in
             let command = ["checkpoint", "show", "--state", bed.state]

@@ -70,8 +70,10 @@ package struct StateFiles: Sendable {
 
     /// Creates the directory (0700) if it is missing.
     ///
+    /// - Returns: The paths of the folders that were missing, each after its parent.
     /// - Throws: ``StateError``: `.cannotCreate`.
-    package func createDirectory() throws(StateError) {
+    @discardableResult
+    package func createDirectory() throws(StateError) -> [String] {
         var missing: [String] = []
         var url = URL(fileURLWithPath: directory)
         while !FileManager.default.fileExists(atPath: url.path), url.path != "/" {
@@ -82,6 +84,7 @@ package struct StateFiles: Sendable {
             throw .cannotCreate(
                 path: path, reason: "\(String(cString: strerror(errno))); choose another folder with --state")
         }
+        return missing.reversed()
     }
 
     /// Whether there is a state.

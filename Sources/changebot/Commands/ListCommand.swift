@@ -86,7 +86,8 @@ struct ListCommand: AsyncParsableCommand {
     private static func table(_ rows: [Row]) -> [String] {
         let cells = rows.map {
             [
-                $0.name, $0.status, $0.checkpoint ?? "none", Quantity.count($0.deadLetters), $0.gateway.visible,
+                $0.name, $0.status, $0.checkpoint?.shortSequence ?? "none", Quantity.count($0.deadLetters),
+                $0.gateway.visible,
             ]
         }
         let table = [["NAME", "STATUS", "CHECKPOINT", "DEAD LETTERS", "GATEWAY"]] + cells

@@ -23,6 +23,9 @@ extension String {
         return self[..<end] + "…"
     }
 
+    /// A sequence for a line of a table: CouchDB's have hundreds of characters. Commands print them whole with `--json`.
+    var shortSequence: String { visible.shortened(to: 24) }
+
     /// The text padded with trailing spaces to a width in characters.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 

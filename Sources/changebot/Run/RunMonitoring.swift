@@ -66,10 +66,14 @@ struct RunMonitoring: Sendable {
         process.monitored.show(monitored)
         if let statusDirectory { StatusFile.removeOld(in: statusDirectory, named: bot.name) }
         let statusFile = statusDirectory.map { StatusFile(directory: $0, name: bot.name) }
-        defer { statusFile?.remove() }
+        let folder = statusDirectory.map { StatusFolder(path: $0, name: bot.name) }
+        defer {
+            statusFile?.remove()
+            folder?.removeIfEmpty()
+        }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await reportPeriodically(monitored, statusFile) }
+                group.addTask { try await reportPeriodically(monitored, statusFile, folder) }
                 if let liveness { group.addTask { try await notifySystemd(of: monitored, liveness) } }
                 defer { group.cancelAll() }
                 try await body(monitored)
@@ -127,18 +131,23 @@ struct RunMonitoring: Sendable {
 
     /// Writes the status file and logs progress. Sleeps while the run waits for changes. Each longpoll that ends and
     /// each check of the database's mark updates the file, so an old file means that the run hangs.
-    private func reportPeriodically(_ monitored: MonitoredBot, _ file: StatusFile?) async throws {
+    private func reportPeriodically(
+        _ monitored: MonitoredBot, _ file: StatusFile?, _ folder: StatusFolder?
+    ) async throws {
         var log = ProgressLog(now: .now)
+        var isWritten = true
         while true {
             let now = ContinuousClock.now
             await monitored.refresh(now: now)
             process.notifier?.update(process.monitored)
-            let isWritten = file?.write(monitored) ?? true
+            // A run that is refused at once leaves no folder behind.
+            if !isWritten { folder?.create() }
+            isWritten = file?.write(monitored) ?? true
             if let message = log.message(monitored.facts, now: now) {
                 logger.info("\(message.text)", metadata: message.metadata)
             }
             if isWritten, monitored.facts.isQuiet { try await monitored.changed.wait() }
-            // Retry soon: at the start, the state folder may not exist yet.
+            // Retry soon: at the start, the state folder does not exist.
             try await Task.sleep(until: now + (isWritten ? StatusFile.interval : .seconds(1)), clock: .continuous)
         }
     }

@@ -74,11 +74,21 @@ struct ExistingState {
             + "it with changebot run --config \(configuration.shellWord), or name its folder with --state"
     }
 
+    /// What is wrong with a bot that is running and has no state yet. Nil for others.
+    private var messageBeforeTheFirstAnswer: String? {
+        guard catalogue.engine == nil, (try? catalogue.states())?.isEmpty == true,
+            let bot = RunningBot.all(in: catalogue.directory, named: name).first
+        else { return nil }
+        return
+            "the bot '\(name)' is running (process \(bot.process)), but has no state yet: it creates the state once "
+            + "\(bot.gateway) has answered; see what it waits for with: changebot status \(options)"
+    }
+
     private func open(_ access: Ledger.Access) throws(CommandError) -> Ledger {
         do throws(StateError) {
             return try catalogue.openExisting(address: address, isHint: isHint, access: access)
         } catch {
-            if case .missing = error, let message = messageBeforeTheFirstRun {
+            if case .missing = error, let message = messageBeforeTheFirstAnswer ?? messageBeforeTheFirstRun {
                 throw CommandError(.missingInput, message)
             }
             guard case .locked(let holder) = error, access == .exclusive else { throw CommandError(error) }

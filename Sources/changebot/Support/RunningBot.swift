@@ -85,7 +85,7 @@ struct RunningBot {
                     + "\(Quantity.count(waiting)) waiting: \(receiver["reason"]?.string ?? "")")
         }
         let sequences = ["finished", "read", "newest"].compactMap { member in
-            status["sequence"]?[member].flatMap { SequenceText.text($0) }.map { "\(member) \($0)" }
+            status["sequence"]?[member].flatMap { SequenceText.text($0) }.map { "\(member) \($0.shortSequence)" }
         }
         if !sequences.isEmpty { lines.append("  sequence      \(sequences.joined(separator: ", "))") }
         if let lag = number("sequence", "lag") {

@@ -41,7 +41,10 @@ struct CheckpointReport {
         let facts: [(name: String, value: String?)] = [
             ("name", name), ("gateway", addresses.first),
             ("also known at", addresses.dropFirst().joined(separator: ", ")),
-            ("checkpoint", checkpoint?.sequence?.queryValue ?? "none: the next run starts like a new bot"),
+            (
+                "checkpoint",
+                checkpoint?.sequence?.queryValue.shortSequence ?? "none: the next run starts like a new bot"
+            ),
             ("rule set", checkpoint?.ruleSetHash), ("saved at", checkpoint?.savedAt), ("reason", checkpoint?.reason),
             ("database", database), ("dead letters", Quantity.count(deadLetters)),
             ("held by", holder),
@@ -89,7 +92,7 @@ struct CheckpointReport {
 
     private static func line(_ entry: CheckpointEntry) -> String {
         let reason = entry.reason.map { "  " + $0.visible } ?? ""
-        return "  \(entry.savedAt)  \(entry.sequence?.queryValue.visible ?? "none")\(reason)"
+        return "  \(entry.savedAt)  \(entry.sequence?.queryValue.shortSequence ?? "none")\(reason)"
     }
 
     // MARK: - For programs

@@ -8,7 +8,7 @@ struct CheckpointShowCommand: AsyncParsableCommand {
         discussion: """
             Example: changebot checkpoint show --name pictures
 
-            The bot may be running.
+            The bot may be running. Long sequences are shortened; --json shows them whole.
             """)
 
     @OptionGroup var bot: ExistingStateOptions
