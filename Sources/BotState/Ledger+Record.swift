@@ -13,7 +13,7 @@ package struct Record: Sendable {
     var caused: [Ledger.CausedRevision] = []
     var ownWrites: [OwnWrite] = []
     /// Documents that crashed the process before, and whose decision it has survived now.
-    package var survivors: [DocumentID] = []
+    package var survivedDocuments: [DocumentID] = []
     /// Nil: no rule counts.
     package var counts: CountChanges?
 
@@ -21,17 +21,17 @@ package struct Record: Sendable {
         resolved: [Ledger.ResolvedDocument] = [], deadLetters: [DeadLetter] = [], retried: [Int] = [],
         times: TimeChanges = TimeChanges(), seen: SeenChanges = SeenChanges(), caused: [Ledger.CausedRevision] = [],
         ownWrites: [OwnWrite] = [],
-        survivors: [DocumentID] = [], counts: CountChanges? = nil
+        survivedDocuments: [DocumentID] = [], counts: CountChanges? = nil
     ) {
         (
             self.resolved, self.deadLetters, self.retried, self.times, self.seen, self.caused, self.ownWrites,
-            self.survivors, self.counts
-        ) = (resolved, deadLetters, retried, times, seen, caused, ownWrites, survivors, counts)
+            self.survivedDocuments, self.counts
+        ) = (resolved, deadLetters, retried, times, seen, caused, ownWrites, survivedDocuments, counts)
     }
 
     fileprivate var isEmpty: Bool {
         resolved.isEmpty && deadLetters.isEmpty && retried.isEmpty && times.isEmpty && seen.isEmpty && caused.isEmpty
-            && ownWrites.isEmpty && survivors.isEmpty && counts?.isEmpty != false
+            && ownWrites.isEmpty && survivedDocuments.isEmpty && counts?.isEmpty != false
     }
 }
 
@@ -62,7 +62,7 @@ extension Ledger {
             try record.seen.record(in: database)
             try Self.record(record.caused, in: database)
             try self.record(record.ownWrites, in: database)
-            try Self.forgetInterruptions(of: record.survivors, in: database)
+            try Self.forgetInterruptions(of: record.survivedDocuments, in: database)
             // Last, because no other process can count until the transaction ends.
             if let counts = record.counts, !counts.isEmpty { stored.hasChangedTotal = try counts.record(in: database) }
             return stored

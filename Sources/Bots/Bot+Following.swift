@@ -144,7 +144,7 @@ extension Bot {
         }
         if let lease = run.ledger.lease { tasks.append { try await lease.waitUntilOver() } }
         if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepRecorded() } }
-        if settings.delivery.observer != nil { tasks.append { try await followNewest(delivery.progress) } }
+        if settings.delivery.observer != nil { tasks.append { try await followNewestSequence(delivery.progress) } }
         return tasks
     }
 
@@ -209,13 +209,13 @@ extension Bot {
     }
 
     /// How often a run asks for the newest sequence during catch-up, to show its progress.
-    private static let newestInterval: Duration = .seconds(15)
+    private static let newestSequenceInterval: Duration = .seconds(15)
 
     /// Asks for the database's newest sequence during catch-up, until the task is cancelled.
-    private func followNewest(_ progress: RunProgress) async throws {
+    private func followNewestSequence(_ progress: RunProgress) async throws {
         while true {
             while await progress.facts.phase == .catchingUp {
-                try await Task.sleep(for: Self.newestInterval)
+                try await Task.sleep(for: Self.newestSequenceInterval)
                 guard await progress.facts.phase == .catchingUp, let info = try? await gateway.databaseInfo() else {
                     continue
                 }
@@ -244,15 +244,15 @@ extension Bot {
         let ledger = checked.state.ledger
         var since = settings.feed.since
         // A state that was lost during the run continues from its copy, so that no change since then is skipped.
-        if since == .now, isPastStart.withLock(\.self) { since = nil }
+        if since == .now, hasStartedBefore.withLock(\.self) { since = nil }
         let facts = StartFacts(
             checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
             since: since, copy: copy, ruleSetHash: ruleSet.hash, notedRuleSetHash: try ledger.notedRuleSetHash(),
             changedRules: changedRules, channels: checked.detector.channels)
         var info = info
-        if facts.needsNewest, !info.reportsNewest {
+        if facts.needsNewest, !info.hasNewestSequence {
             info = try await keeper.contact.connect(to: gateway, hasConnectedBefore: true) { info in
-                guard !info.reportsNewest else { return }
+                guard !info.hasNewestSequence else { return }
                 throw GatewayError(
                     .unavailable, "\(gateway.url) does not report its newest sequence while it is offline")
             }

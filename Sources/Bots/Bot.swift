@@ -26,7 +26,7 @@ package struct Bot: Service {
     /// Nil: this process works alone.
     let sharedWork: SharedWork?
     /// Whether this process of a fleet was active or on standby before.
-    let isPastStart = Locked(false)
+    let hasStartedBefore = Locked(false)
 
     /// - Parameter report: Reports on the run, and continues to do so after a reset of the database.
     package init(
@@ -87,7 +87,7 @@ package struct Bot: Service {
             while true {
                 try await cancelWhenGracefulShutdown { try await standby.waitUntilAvailable() }
                 let isEstablished = await standby.isEstablished
-                isPastStart.withLock { $0 = isEstablished }
+                hasStartedBefore.withLock { $0 = isEstablished }
                 do {
                     guard try await standby.runUntilDrained(runWhileActive) else { return }
                     // The turn is over, but the process continues.
@@ -133,7 +133,7 @@ package struct Bot: Service {
             logger: logger, channels: settings.feed.channels?.sorted(),
             // Of members that share the work, only the leader reads the feed and notices a reset at once.
             checkInterval: settings.fleet.sharing == nil
-                ? settings.checkInterval : min(settings.checkInterval, DatabaseResetDetector.intervalOfMembers),
+                ? settings.checkInterval : min(settings.checkInterval, DatabaseResetDetector.sharingMemberInterval),
             lostMark: settings.fleet.sharing == nil && settings.resetPolicy(for: ruleSet) == .restart
                 ? .startOver : .writeAgain,
             beforeCreation: { () async throws(GatewayError) in try await gateway.check(settings.feed.since) })
@@ -223,5 +223,5 @@ extension Gateway {
 
 extension DatabaseInfo {
     /// Whether `updateSequence` is the newest sequence now.
-    var reportsNewest: Bool { isOnline && updateSequence != nil }
+    var hasNewestSequence: Bool { isOnline && updateSequence != nil }
 }

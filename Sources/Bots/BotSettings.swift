@@ -51,7 +51,7 @@ package struct BotSettings: Sendable {
     package var onReset: ResetPolicy?
     /// The longest time between two checks of the mark in the database. Once half of it has passed, the run checks as
     /// soon as a feed request ends, so an idle run need not wake up only for the check.
-    package var checkInterval: Duration = DatabaseResetDetector.longestInterval
+    package var checkInterval: Duration = DatabaseResetDetector.maxInterval
     /// The options for running `changebot fix` with these rules on the same database, for advice in the log. Nil: the
     /// log does not recommend it.
     package var fixOptions: String?

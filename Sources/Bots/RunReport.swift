@@ -51,10 +51,10 @@ package actor RunReport {
 
     /// The facts known about the fleet; nil if the run does not belong to one.
     ///
-    /// - Parameter asksEngine: Whether to ask the engine, which takes at most two seconds.
-    package nonisolated func fleetFacts(asksEngine: Bool) async -> FleetFacts? {
+    /// - Parameter queriesEngine: Whether to ask the engine, which takes at most two seconds.
+    package nonisolated func fleetFacts(queriesEngine: Bool) async -> FleetFacts? {
         guard let fleet = await fleet else { return nil }
-        return await fleet.facts(asksEngine: asksEngine, await facts().phase)
+        return await fleet.facts(queriesEngine: queriesEngine, await facts().phase)
     }
 
     func expect(documents: Int?) { expectedDocuments = documents }

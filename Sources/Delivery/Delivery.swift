@@ -130,9 +130,9 @@ package struct Delivery: Sendable {
                     return try await runWithCompanions(companions) { try await source.run(into: self) }
                 }
                 let runner = BackgroundTaskRunner(
-                    makers: backgroundTasks, flow: flow, endsOnceSettled: mode.endsOnceSettled)
+                    factories: backgroundTasks, flow: flow, endsOnceSettled: mode.endsOnceSettled)
                 let stoppable = companions.map { companion -> @Sendable () async throws -> Void in
-                    { try await endWhenStopped(companion) }
+                    { try await runUntilStopped(companion) }
                 }
                 try await runWithCompanions(stoppable) {
                     try await runner.run { try await readUntilStopped { try await source.run(into: self) } }
@@ -199,7 +199,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    private func endWhenStopped(_ companion: @escaping @Sendable () async throws -> Void) async throws {
+    private func runUntilStopped(_ companion: @escaping @Sendable () async throws -> Void) async throws {
         do { try await cancelWhenGracefulShutdown(companion) } catch is CancellationError where !Task.isCancelled {}
     }
 
@@ -266,7 +266,7 @@ package struct Delivery: Sendable {
         return Intake(
             filter: filter, flow: flow, progress: progress, ledger: ledger, deadLettered: state.deadLettered,
             deadLetterLog: state.deadLetterLog, mode: mode, settings: settings,
-            counts: state.counts.flatMap { $0.asksForRecounts ? nil : $0 })
+            counts: state.counts.flatMap { $0.requestsRecounts ? nil : $0 })
     }
 
     /// Notes which of these documents hold totals and were changed by another client.

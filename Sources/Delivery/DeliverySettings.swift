@@ -66,7 +66,7 @@ extension Delivery {
         /// The same while it catches up.
         package var catchUpTotals: Duration = .seconds(5)
         /// The longest sleep of a task that waits for a time of day, so that it notices a changed system clock.
-        package var longestSleep: Duration = .seconds(60)
+        package var maxSleep: Duration = .seconds(60)
     }
 
     /// How a run contacts webhook receivers and attachment servers.

@@ -3,7 +3,7 @@ internal import GatewayClient
 /// Requests that show whether a failed read or write is the gateway's problem or only one document's.
 struct GatewayProbe: Sendable {
     /// The longest `Retry-After` that a probe waits for.
-    private static let longestHold: Duration = .seconds(60)
+    private static let maxHoldTime: Duration = .seconds(60)
     private static let attempts = 3
 
     let gateway: Gateway
@@ -36,6 +36,6 @@ struct GatewayProbe: Sendable {
     }
 
     private func ask(_ question: () async throws -> Void) async throws {
-        try await pauses.waitOutRetryAfter(upTo: Self.longestHold, question)
+        try await pauses.waitOutRetryAfter(upTo: Self.maxHoldTime, question)
     }
 }

@@ -61,7 +61,7 @@ package final class EmbeddedGateway: Sendable {
             let router = router(store, collections, try await accounts(store))
             faults.follow(configuration.faults)
             let server = try await listen(router, configuration.host, configuration.port)
-            let administration = try await administrator(router, beside: server)
+            let administration = try await administrator(router, nextTo: server)
             let clock = FaultClock(router)
             clock.restart()
             state.withLockedValue { state in
@@ -243,7 +243,7 @@ package final class EmbeddedGateway: Sendable {
 
     /// The server of the administrative port, if there is one.
     private func administrator(
-        _ router: Router, beside server: HTTPServer
+        _ router: Router, nextTo server: HTTPServer
     ) async throws(EmbeddedGatewayError) -> HTTPServer? {
         guard let place = configuration.administration else { return nil }
         var router = router

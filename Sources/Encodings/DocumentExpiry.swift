@@ -12,7 +12,7 @@ package enum DocumentExpiry {
     /// The name of the member.
     package static let member = "_exp"
     /// Up to 30 days, a number of seconds counts from the time of the write; above, from 1970.
-    package static let longestRelative = 30 * 86_400
+    package static let maxRelativeSeconds = 30 * 86_400
     /// The last time that the server can store, in seconds since 1970: 2106-02-07.
     package static let last = Int(UInt32.max)
 
@@ -44,7 +44,7 @@ package enum DocumentExpiry {
     ///   - now: Seconds since 1970.
     package static func time(ofSeconds seconds: Int, now: Int) -> Int? {
         guard seconds > 0 else { return nil }
-        return seconds <= longestRelative ? now + seconds : seconds
+        return seconds <= maxRelativeSeconds ? now + seconds : seconds
     }
 
     /// The same for a text. Nil if it is not a time, too.

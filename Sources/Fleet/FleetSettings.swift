@@ -5,7 +5,7 @@ package struct FleetSettings: Sendable {
     /// How long one call waits for new changes.
     package var poll = Duration.seconds(1)
     /// The longest wait before a failed call is repeated.
-    package var longestBackoff = Duration.seconds(5)
+    package var maxBackoff = Duration.seconds(5)
     package var work = Work()
     package var isolation = Isolation()
     package var leader = Leader()
@@ -21,10 +21,10 @@ package struct FleetSettings: Sendable {
         /// How many calls of the processor may be under way for one partition.
         package var batchesAtOnce = 4
         /// Of all partitions. A partition is released after its changes under way are finished.
-        package var inWork = 1_000
+        package var inProgress = 1_000
 
         /// While more changes wait, the processor is not called with fewer than this.
-        var worthwhile: Int { max(1, batch / 2) }
+        var minBatch: Int { max(1, batch / 2) }
     }
 
     /// How a change that may have crashed the process is attempted in isolation.
@@ -32,7 +32,7 @@ package struct FleetSettings: Sendable {
         /// A document is dead-lettered after this many attempts that failed or crashed the process.
         package var attempts = 5
         /// A process that ends later than this after such an attempt began most likely ended for another reason.
-        package var survival = Duration.seconds(1)
+        package var survivalTime = Duration.seconds(1)
         /// If the process ends after it has survived an attempt for this time, this many such attempts count as one. So
         /// random kills rarely dead-letter a slow document.
         package var survivalsPerAttempt = 4
@@ -101,7 +101,7 @@ struct Backoff {
     private let longest: Duration
 
     init(_ settings: FleetSettings, _ environment: FleetEnvironment) {
-        longest = settings.longestBackoff
+        longest = settings.maxBackoff
         self.environment = environment
     }
 

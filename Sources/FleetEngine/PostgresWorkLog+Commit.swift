@@ -127,7 +127,7 @@ extension PostgresWorkLog {
     /// `$2` places, `$3` first places, `$4` sequences, `$5` ids, `$6` revisions, `$7` kinds, `$8` parks.
     private static func columns(_ changes: [LoggedChange]) -> [PostgresValue] {
         [
-            SQLArray.numbers(changes.map(\.n)), SQLArray.numbers(changes.map(\.firstN)),
+            SQLArray.numbers(changes.map(\.n)), SQLArray.numbers(changes.map(\.firstPosition)),
             SQLArray.texts(changes.map(\.entry.sequence)), SQLArray.bytes(changes.map(\.id.bytes)),
             SQLArray.bytes(changes.map(\.entry.revisionBytes)),
             SQLArray.smallNumbers(changes.map(\.entry.kind.rawValue)), SQLArray.counts(changes.map(\.parks)),

@@ -21,7 +21,7 @@ extension PostgresWorkLog {
         return try renewals.transactionNow { session in
             let connection = session.connection
             try Self.lockFeed(connection)
-            if let holder = try Self.holder(besides: owner, shares: false, connection) {
+            if let holder = try Self.holder(otherThan: owner, shares: false, connection) {
                 return .refused(holder: holder)
             }
             let taken = try connection.run(
@@ -50,7 +50,7 @@ extension PostgresWorkLog {
         try await renewals.call { [self] session in
             try session.connection.transaction { connection in
                 try Self.lockFeed(connection)
-                if let holder = try Self.holder(besides: owner, shares: true, connection) {
+                if let holder = try Self.holder(otherThan: owner, shares: true, connection) {
                     return .refused(holder: holder)
                 }
                 // The member that did all the work was silent for too long.
@@ -106,7 +106,7 @@ extension PostgresWorkLog {
     ///
     /// - Parameter shares: Whether it wants to share the work, rather than do all of it.
     package static func holder(
-        besides owner: String, shares: Bool, _ connection: PostgresConnection
+        otherThan owner: String, shares: Bool, _ connection: PostgresConnection
     ) throws(PostgresError) -> String? {
         if !shares, let holder = try connection.run(firstSharing).rows.first?.first?.text { return holder }
         return try connection.run(leading, [.text(owner), .int(shares ? 1 : 0)]).rows.first?.first?.text

@@ -4,21 +4,21 @@ internal import PostgreSQL
 
 extension PostgresWorkLog {
     /// How long to wait between two polls.
-    private static let shortestPoll = Duration.milliseconds(50)
-    private static let longestPoll = Duration.milliseconds(100)
+    private static let minPollInterval = Duration.milliseconds(50)
+    private static let maxPollInterval = Duration.milliseconds(100)
 
     /// Asks once, then again every 50 to 100 ms: one statement that reads two index entries for each partition.
     package func pendingWork(_ readPositions: [ReadPosition], within time: Duration) async throws(WorkLogError)
         -> [PendingWork]
     {
         let end = ContinuousClock.now + time
-        var pause = Self.shortestPoll
+        var pause = Self.minPollInterval
         while true {
             let found = try await pendingWork(readPositions)
             let left = end - .now
             guard found.isEmpty, left > .zero else { return found }
             do { try await Task.sleep(for: min(pause, left)) } catch { throw .unavailable("cancelled") }
-            pause = min(pause * 5 / 4, Self.longestPoll)
+            pause = min(pause * 5 / 4, Self.maxPollInterval)
         }
     }
 
@@ -55,7 +55,7 @@ extension PostgresWorkLog {
             guard !rows.isEmpty else { throw WorkLogError.voidLease }
             return try rows.filter { $0[0] != .null }.map { row in
                 var change = try LoggedChange(row: row, of: owner)
-                (change.firstN, change.parks) = (try row.int64(7), try row.int(8))
+                (change.firstPosition, change.parks) = (try row.int64(7), try row.int(8))
                 return change
             }
         }

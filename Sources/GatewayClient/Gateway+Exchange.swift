@@ -8,22 +8,22 @@ extension Gateway {
     ///
     /// - Throws: ``GatewayError`` for every status but 2xx, with the reason that the gateway gives.
     func open(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
-        guard let compressed = compressed(request) else { return try await openAsItIs(request) }
-        do throws(GatewayError) { return try await openAsItIs(compressed) } catch {
+        guard let compressed = compressed(request) else { return try await openAsIs(request) }
+        do throws(GatewayError) { return try await openAsIs(compressed) } catch {
             // 400 may also be about the documents: only the uncompressed request shows that.
             guard [400, 415].contains(error.status) || error.cause == .unreadableBody else { throw error }
-            let response = try await openAsItIs(request)
+            let response = try await openAsIs(request)
             refusesCompression.withLock { $0 = true }
             return response
         }
     }
 
-    private func openAsItIs(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
+    private func openAsIs(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
         var authorization = try await authorization()
         var exchange = try await sendOnce(request, as: authorization)
         if exchange.response.status == 401 {
             // The connection can be reused once the body is read to its end.
-            let refusal = await judge(exchange, sentWith: authorization)
+            let refusal = await evaluate(exchange, sentAs: authorization)
             guard let other = try await self.authorization(insteadOf: authorization), request.source == nil else {
                 throw refusal
             }
@@ -32,7 +32,7 @@ extension Gateway {
         }
         noteRenewal(exchange.response.headers, of: authorization)
         guard (200..<300).contains(exchange.response.status) else {
-            throw await judge(exchange, sentWith: authorization)
+            throw await evaluate(exchange, sentAs: authorization)
         }
         hasAnswered.withLock { $0 = true }
         return exchange.response
@@ -51,8 +51,8 @@ extension Gateway {
     }
 
     /// Describes an answer whose status is not 2xx, and records whether it refuses the credentials.
-    private func judge(_ exchange: LoginExchange, sentWith authorization: Authorization) async -> GatewayError {
-        let error = await refusal(exchange.response, to: exchange.request, sentWith: authorization)
+    private func evaluate(_ exchange: LoginExchange, sentAs authorization: Authorization) async -> GatewayError {
+        let error = await refusal(exchange.response, to: exchange.request, sentAs: authorization)
         noteRefusedLogin(error, of: exchange)
         return error
     }
@@ -61,10 +61,10 @@ extension Gateway {
     ///
     /// - Parameter authorization: The request's authorization. Its secrets are removed from messages.
     func refusal(
-        _ response: HTTPResponse, to request: GatewayRequest, sentWith authorization: Authorization
+        _ response: HTTPResponse, to request: GatewayRequest, sentAs authorization: Authorization
     ) async -> GatewayError {
         let error = await GatewayError(
-            refusal: response, to: request, of: url, dialect: dialect, sentWith: authorization)
+            refusal: response, to: request, of: url, dialect: dialect, sentAs: authorization)
         guard error.code == .malformedAnswer else { return error.namingProxy(of: url) }
         return await schemeError() ?? error.namingProxy(of: url)
     }

@@ -10,7 +10,7 @@ public final class Gateway: Sendable {
     public let url: GatewayURL
     let settings: GatewaySettings
     let http: HTTPClient
-    private let seenDialect: Locked<GatewayDialect?>
+    private let detectedDialect: Locked<GatewayDialect?>
     /// Keyed by database on Sync Gateway. CouchDB's sessions are valid for the whole server; their key is empty.
     let sessions: Locked<[String: GatewaySession]>
     /// Whether the gateway has refused a compressed request and accepted the same one uncompressed.
@@ -44,7 +44,7 @@ public final class Gateway: Sendable {
         // that no gateway reaches.
         configuration.bodies.highWaterMark = 256 << 10
         http = HTTPClient(configuration: configuration)
-        seenDialect = Locked(settings.dialect)
+        detectedDialect = Locked(settings.dialect)
         sessions = Locked([:])
         refusesCompression = Locked(false)
         compressionGauge = Locked(CompressionGauge())
@@ -58,7 +58,7 @@ public final class Gateway: Sendable {
         self.url = url
         settings = other.settings
         http = other.http
-        seenDialect = other.seenDialect
+        detectedDialect = other.detectedDialect
         sessions = other.sessions
         refusesCompression = other.refusesCompression
         compressionGauge = other.compressionGauge
@@ -74,10 +74,10 @@ public final class Gateway: Sendable {
     }
 
     /// The kind of server, from the settings or its answers. Sync Gateway until it is known.
-    public var dialect: GatewayDialect { seenDialect.withLock { $0 } ?? .syncGateway }
+    public var dialect: GatewayDialect { detectedDialect.withLock { $0 } ?? .syncGateway }
 
     /// Whether ``dialect`` is known, not assumed.
-    var knowsDialect: Bool { seenDialect.withLock { $0 } != nil }
+    var knowsDialect: Bool { detectedDialect.withLock { $0 } != nil }
 
     /// Closes all connections, including those of siblings. Requests in flight end with `.cancelled`. Does nothing for
     /// a ``sibling(_:)``, whose connections belong to the original.
@@ -86,6 +86,6 @@ public final class Gateway: Sendable {
     }
 
     func learn(_ dialect: GatewayDialect) {
-        seenDialect.withLock { if $0 == nil { $0 = dialect } }
+        detectedDialect.withLock { if $0 == nil { $0 = dialect } }
     }
 }

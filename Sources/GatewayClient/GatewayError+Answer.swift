@@ -28,7 +28,7 @@ extension GatewayError {
     /// - Parameter authorization: The request's authorization. Its secrets are removed from messages.
     init(
         refusal response: HTTPResponse, to request: GatewayRequest, of url: GatewayURL, dialect: GatewayDialect,
-        sentWith authorization: Authorization
+        sentAs authorization: Authorization
     ) async {
         let secrets = authorization.secrets
         let body = (try? await response.body.collect(upTo: 64 << 10)) ?? []

@@ -38,7 +38,7 @@ struct GatewayRequest {
     var gatheringTime: ClosedRange<Duration>?
 
     /// For long lists, where the delay of a single row does not matter.
-    static let gatheringTimeOfLists: ClosedRange<Duration> = .milliseconds(10) ... .milliseconds(100)
+    static let listGatheringTime: ClosedRange<Duration> = .milliseconds(10) ... .milliseconds(100)
 }
 
 extension GatewayRequest {

@@ -17,7 +17,7 @@ public struct GatewaySettings: Sendable {
         public var longpollGrace: Duration = .seconds(7)
         /// The total time that a feed may stay open if it waits for changes: a continuous feed, or a longpoll that has
         /// delivered rows.
-        public var feed: Duration = ChangesRequest.longestContinuousFeed
+        public var feed: Duration = ChangesRequest.maxContinuousFeedTime
         /// How long any other streamed request may take: a catch-up, a list, an attachment. A day.
         public var stream: Duration = .seconds(86_400)
 
@@ -83,7 +83,7 @@ public struct GatewaySettings: Sendable {
     public var requestObserver: (@Sendable (RequestRecord) -> Void)?
 
     /// Shared by all gateways of this process, so that a refused password is not sent too often.
-    var loginGate = LoginGate.ofProcess
+    var loginGate = LoginGate.shared
     /// The clock for the age of sessions, for refused logins and for `Retry-After`.
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
 

@@ -56,13 +56,13 @@ struct HTTPExchange {
     private static let reservedLimit = 1 << 20
 
     private mutating func body(limit: Int) async throws -> ByteBuffer {
-        let announced = head.headers.first(name: "content-length").flatMap { Int($0) }
-        if let announced, announced > limit { throw tooLarge() }
+        let declaredLength = head.headers.first(name: "content-length").flatMap { Int($0) }
+        if let declaredLength, declaredLength > limit { throw tooLarge() }
         guard var body = try await nextPart() else { return ByteBuffer() }
         try count(body.readableBytes)
-        if let announced, announced > body.readableBytes {
+        if let declaredLength, declaredLength > body.readableBytes {
             body.reserveCapacity(
-                minimumWritableBytes: max(0, min(announced, Self.reservedLimit) - body.readableBytes))
+                minimumWritableBytes: max(0, min(declaredLength, Self.reservedLimit) - body.readableBytes))
         }
         while var part = try await nextPart() {
             if body.readableBytes + part.readableBytes > limit { throw tooLarge() }

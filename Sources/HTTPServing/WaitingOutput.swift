@@ -87,8 +87,8 @@ struct WaitingOutputLedger {
     private let limit: Int
     private var entries: [Int: Entry] = [:]
     /// Bytes of dropped connections that are still in memory.
-    private var leaving: [Int: Int] = [:]
-    private var leavingTotal = 0
+    private var closing: [Int: Int] = [:]
+    private var closingTotal = 0
     private var moment = 0
     private(set) var total = 0
     private(set) var peak = 0
@@ -122,18 +122,18 @@ struct WaitingOutputLedger {
     }
 
     /// Whether more answers may be made. A single answer above the limit does not block others: it is dropped for them.
-    var hasRoom: Bool { leavingTotal == 0 || total + leavingTotal <= limit }
+    var hasRoom: Bool { closingTotal == 0 || total + closingTotal <= limit }
 
     private mutating func drop(_ key: Int) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         total -= entry.bytes
-        leaving[key] = entry.bytes
-        leavingTotal += entry.bytes
+        closing[key] = entry.bytes
+        closingTotal += entry.bytes
     }
 
     /// Call when the bytes are sent or their connection has ended.
     mutating func remove(_ key: Int) {
-        if let bytes = leaving.removeValue(forKey: key) { leavingTotal -= bytes }
+        if let bytes = closing.removeValue(forKey: key) { closingTotal -= bytes }
         guard let entry = entries.removeValue(forKey: key) else { return }
         total -= entry.bytes
     }

@@ -60,11 +60,11 @@ package struct Frame {
 /// Splits received bytes into frames.
 package struct FrameReader {
     /// Longer frames are refused before memory is allocated for them.
-    let longestFrame: Int
+    let maxFrameSize: Int
     private var buffer: [UInt8] = []
     private var position = 0
 
-    package init(longestFrame: Int) { self.longestFrame = longestFrame }
+    package init(maxFrameSize: Int) { self.maxFrameSize = maxFrameSize }
 
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if position > 0, position == buffer.count || position > 1 << 20 {
@@ -78,7 +78,7 @@ package struct FrameReader {
     package mutating func next() throws(MalformedFrame) -> Frame? {
         guard buffer.count - position >= 5 else { return nil }
         let length = Int((0..<4).reduce(UInt32(0)) { $0 | UInt32(buffer[position + $1]) << UInt32(8 * $1) })
-        guard length >= 1, length <= longestFrame else { throw MalformedFrame() }
+        guard length >= 1, length <= maxFrameSize else { throw MalformedFrame() }
         let end = position + 4 + length
         guard buffer.count >= end else { return nil }
         defer { position = end }

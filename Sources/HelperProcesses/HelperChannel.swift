@@ -19,14 +19,14 @@ package final class HelperChannel {
 
     /// - Parameters:
     ///   - purpose: The purpose of the process.
-    ///   - longestFrame: Longer frames from the process are refused.
+    ///   - maxFrameSize: Longer frames from the process are refused.
     ///   - register: Holds the id of the process while it runs.
     /// - Throws: ``HelperNotStarted``.
     package init(
-        _ purpose: HelperPurpose, longestFrame: Int, register: Locked<Set<Int32>>
+        _ purpose: HelperPurpose, maxFrameSize: Int, register: Locked<Set<Int32>>
     ) throws(HelperNotStarted) {
         process = try HelperProcess(purpose, register: register)
-        incoming = FrameReader(longestFrame: longestFrame)
+        incoming = FrameReader(maxFrameSize: maxFrameSize)
         chunk = .allocate(byteCount: 1 << 18, alignment: 16)
     }
 

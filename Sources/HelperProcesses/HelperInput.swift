@@ -5,7 +5,7 @@ internal import Glibc
 package enum HelperInput {
     /// Calls `answer` for each frame, and ends the process at the end of the input.
     package static func serve(_ answer: (inout Frame) -> Void) -> Never {
-        var frames = FrameReader(longestFrame: Int(Int32.max))
+        var frames = FrameReader(maxFrameSize: Int(Int32.max))
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
         while true {
             let count = read(STDIN_FILENO, chunk.baseAddress, chunk.count)

@@ -18,7 +18,7 @@ final class HelperSession {
         bindings = programs.bindings
         do throws(HelperNotStarted) {
             channel = try HelperChannel(
-                JQHelper.purpose, longestFrame: max(settings.outputLimit, 0) + 65_536, register: register)
+                JQHelper.purpose, maxFrameSize: max(settings.outputLimit, 0) + 65_536, register: register)
         } catch { throw .notStarted(error.reason) }
         channel.add { frames in
             frames.begin(.limits)

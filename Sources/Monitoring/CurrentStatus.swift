@@ -43,7 +43,7 @@ final class CurrentStatus: Sendable {
             return true
         }
         guard isDue else { return await end() }
-        for bot in process.bots { await bot.refresh(asksEngine: true) }
+        for bot in process.bots { await bot.refresh(queriesEngine: true) }
         Meter(label: MonitoredProcess.residentMemory.name, factory: process.registry).set(ResidentMemory.bytes)
         renew()
         let waiting = refreshing.withLock { refreshing in

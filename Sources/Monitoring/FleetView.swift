@@ -116,7 +116,7 @@ package struct FleetView: Sendable {
 
 /// Decides when a fleet's engine is queried: only while there are readers, and rarely if it answers slowly.
 struct FleetPace {
-    private static let shortestInterval: Duration = .seconds(5)
+    private static let minInterval: Duration = .seconds(5)
     /// Queries take at most 1/20 of the time, for engines that count a million changes.
     private static let intervalFactor = 20
 
@@ -126,7 +126,7 @@ struct FleetPace {
 
     /// Records a query.
     mutating func noteAnswer(asked: ContinuousClock.Instant, answered: ContinuousClock.Instant) {
-        nextAt = answered + max(Self.shortestInterval, asked.duration(to: answered) * Self.intervalFactor)
+        nextAt = answered + max(Self.minInterval, asked.duration(to: answered) * Self.intervalFactor)
     }
 }
 

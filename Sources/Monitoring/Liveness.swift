@@ -22,15 +22,15 @@ package final class Liveness: Sendable {
     }
 
     private let signs: Locked<Signs>
-    private let longestFeed: Duration
+    private let maxFeedTime: Duration
     /// Raised at the first sign, when the bot has a gateway and a state or waits for the gateway. Also raised whenever
     /// its phase has changed or a checkpoint was saved.
     package let changed = Signal()
 
-    /// - Parameter longestFeed: How long a bot that waits for changes may go without a sign of life. Must exceed the
+    /// - Parameter maxFeedTime: How long a bot that waits for changes may go without a sign of life. Must exceed the
     ///   time limit of a feed request.
-    package init(longestFeed: Duration, now: Instant = .now) {
-        self.longestFeed = longestFeed
+    package init(maxFeedTime: Duration, now: Instant = .now) {
+        self.maxFeedTime = maxFeedTime
         signs = Locked(Signs(feed: now, work: now))
     }
 
@@ -42,7 +42,7 @@ package final class Liveness: Sendable {
             switch event {
             case .counted(let difference):
                 if difference.changes > 0 { signs.feed = max(signs.feed, now) }
-                if difference.includesWork { signs.work = max(signs.work, now) }
+                if difference.hasWorkProgress { signs.work = max(signs.work, now) }
             case .retried(_, let wait):
                 signs.feed = max(signs.feed, now + wait)
                 signs.work = max(signs.work, now + wait)
@@ -74,7 +74,7 @@ package final class Liveness: Sendable {
         switch (facts.phase, isPending: facts.behindSince != nil) {
         case (.onStandby, _), (.drained, _): return nil
         case (.following, isPending: false):
-            return Self.text(last, now, longestFeed, "its request for changes got no answer")
+            return Self.text(last, now, maxFeedTime, "its request for changes got no answer")
         case (.following, isPending: true):
             // The feed continues even if a writer hangs. A new change has not been waiting since the last sign.
             let pending = facts.behindSince?.duration(to: .now) ?? .zero
@@ -100,7 +100,7 @@ package final class Liveness: Sendable {
 
 extension RunCounters {
     /// Whether anything except reading was counted.
-    fileprivate var includesWork: Bool {
+    fileprivate var hasWorkProgress: Bool {
         matched + written + preview.written + unchanged + conflicts + rejected + deadLetters + traffic.writeRequests > 0
     }
 }

@@ -54,14 +54,14 @@ package final class MonitoredBot: RunObserver {
         package let waiting: @Sendable () async -> Waiting?
         /// The fleet. Queries its engine only on request, for at most two seconds. Nil: the bot does not belong to a
         /// fleet.
-        package let fleet: (@Sendable (_ asksEngine: Bool) async -> FleetView?)?
+        package let fleet: (@Sendable (_ queriesEngine: Bool) async -> FleetView?)?
 
         /// Each closure is called at most once a second.
         package init(
             facts: @escaping @Sendable () async -> RunFacts,
             deadLetters: @escaping @Sendable () async -> DeadLetters?,
             waiting: @escaping @Sendable () async -> Waiting? = { nil },
-            fleet: (@Sendable (_ asksEngine: Bool) async -> FleetView?)? = nil
+            fleet: (@Sendable (_ queriesEngine: Bool) async -> FleetView?)? = nil
         ) {
             self.fleet = fleet
             self.facts = facts
@@ -100,8 +100,8 @@ package final class MonitoredBot: RunObserver {
     /// Shows what changed: lines that begin with `+`, `-` or a space.
     package typealias Diff = @Sendable (_ before: JSONText?, _ after: JSONText?) -> [String]
 
-    package var wantsDocuments: Bool { diff != nil }
-    package var wantedWrites: Int { RecentEffects.limit }
+    package var needsDocuments: Bool { diff != nil }
+    package var maxReportedWrites: Int { RecentEffects.limit }
     /// `--name`.
     package let name: String
     private let diff: Diff?
@@ -140,7 +140,7 @@ package final class MonitoredBot: RunObserver {
         defer { changed.raise() }
         guard case .wrote(let documents) = event else { return }
         let now = Timestamp.now
-        state.withLock { $0.effects.add(documents, withContent: wantsDocuments, at: now) }
+        state.withLock { $0.effects.add(documents, withContent: needsDocuments, at: now) }
     }
 
     /// Records a finished request to the gateway. For `GatewaySettings.requestObserver`.
@@ -161,26 +161,26 @@ package final class MonitoredBot: RunObserver {
     private static let deadLetterInterval: Duration = .seconds(3)
 
     /// The maximum time for a query of a fleet's state, which is on another machine.
-    private static let longestAnswer: Duration = .seconds(2)
+    private static let maxAnswerTime: Duration = .seconds(2)
 
     /// Queries the bot's status. Call every few seconds while it has work, and whenever ``changed`` is raised.
     ///
-    /// - Parameter asksEngine: Whether there are readers, so that the fleet's engine is also queried, every few
+    /// - Parameter queriesEngine: Whether there are readers, so that the fleet's engine is also queried, every few
     ///   seconds.
-    package func refresh(now: ContinuousClock.Instant = .now, asksEngine: Bool = false) async {
+    package func refresh(now: ContinuousClock.Instant = .now, queriesEngine: Bool = false) async {
         // Refreshes run one at a time: older facts must not overwrite newer ones.
-        await refreshing.withLock { await noteFacts(now: now, asksEngine: asksEngine) }
+        await refreshing.withLock { await noteFacts(now: now, queriesEngine: queriesEngine) }
     }
 
-    private func noteFacts(now: ContinuousClock.Instant, asksEngine: Bool) async {
+    private func noteFacts(now: ContinuousClock.Instant, queriesEngine: Bool) async {
         guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
-        let isUnavailable = await !noteFleet(source, now: now, asksEngine: asksEngine)
+        let isUnavailable = await !noteFleet(source, now: now, queriesEngine: queriesEngine)
         let readAt = state.withLock(\.deadLettersAt)
         let isDue = !isUnavailable && readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
-        async let lettersAnswer = isDue ? answer(source, deadLetterQuery, source.deadLetters) : nil
+        async let deadLettersAnswer = isDue ? answer(source, deadLetterQuery, source.deadLetters) : nil
         async let waitingAnswer = isDue ? answer(source, waitingQuery, source.waiting) : nil
-        let (deadLetters, waiting) = await (lettersAnswer, waitingAnswer)
+        let (deadLetters, waiting) = await (deadLettersAnswer, waitingAnswer)
         state.withLock { state in
             state.facts = facts
             if let waiting { state.waiting = waiting }
@@ -198,13 +198,13 @@ package final class MonitoredBot: RunObserver {
     private func answer<Answer>(
         _ source: Source, _ inquiry: SingleFlightQuery<Answer>, _ ask: @escaping @Sendable () async -> Answer?
     ) async -> Answer? {
-        source.fleet == nil ? await ask() : await inquiry.answer(within: Self.longestAnswer, ask)
+        source.fleet == nil ? await ask() : await inquiry.answer(within: Self.maxAnswerTime, ask)
     }
 
     /// - Returns: False if the fleet's engine did not answer the last query.
-    private func noteFleet(_ source: Source, now: ContinuousClock.Instant, asksEngine: Bool) async -> Bool {
+    private func noteFleet(_ source: Source, now: ContinuousClock.Instant, queriesEngine: Bool) async -> Bool {
         guard let fleet = source.fleet else { return true }
-        let isDue = asksEngine && state.withLock { $0.fleetPace.isDue(now: now) }
+        let isDue = queriesEngine && state.withLock { $0.fleetPace.isDue(now: now) }
         let asked = ContinuousClock.now
         guard var view = await fleet(isDue) else { return true }
         let answered = ContinuousClock.now
@@ -217,7 +217,7 @@ package final class MonitoredBot: RunObserver {
                 view.engineReport = state.fleet?.engineReport
             }
             state.fleet = view
-            return !asksEngine || view.engineReport != nil
+            return !queriesEngine || view.engineReport != nil
         }
     }
 

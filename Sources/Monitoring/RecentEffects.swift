@@ -7,7 +7,7 @@ struct RecentEffects: Sendable {
     /// The maximum number of documents.
     static let limit = 20
     /// Longer documents are kept without their content.
-    private static let longestDocument = 64 << 10
+    private static let maxDocumentSize = 64 << 10
 
     private struct Effect {
         let document: WrittenDocument
@@ -21,7 +21,7 @@ struct RecentEffects: Sendable {
     mutating func add(_ documents: [WrittenDocument], withContent: Bool, at time: String) {
         for var document in documents.suffix(Self.limit) {
             let size = max(document.before?.bytes.count ?? 0, document.after?.bytes.count ?? 0)
-            if !withContent || size > Self.longestDocument { (document.before, document.after) = (nil, nil) }
+            if !withContent || size > Self.maxDocumentSize { (document.before, document.after) = (nil, nil) }
             effects.append(Effect(document: document, time: time))
         }
         effects.removeFirst(max(0, effects.count - Self.limit))

@@ -41,7 +41,7 @@ package final class SyncFunction: Sendable {
 
     /// Starting and compiling may take longer than a call.
     private static let startingTime: Duration = .seconds(30)
-    private static let longestResult = 64 << 20
+    private static let maxResultSize = 64 << 20
 
     package let source: String
     package let limits: Limits
@@ -82,7 +82,7 @@ package final class SyncFunction: Sendable {
             let channel: HelperChannel
             do throws(HelperNotStarted) {
                 channel = try HelperChannel(
-                    SyncFunctionHelper.purpose, longestFrame: SyncFunction.longestResult, register: Locked([]))
+                    SyncFunctionHelper.purpose, maxFrameSize: SyncFunction.maxResultSize, register: Locked([]))
             } catch { throw Failure.notStarted(error.reason) }
             channel.add { frames in
                 frames.begin(FunctionFrame.limits.rawValue)

@@ -7,7 +7,7 @@ package final class DatagramListener: Sendable {
     private let descriptor: Int32
 
     /// How long ``next()`` waits, in milliseconds.
-    private static let longestWait: Int32 = 60_000
+    private static let maxWait: Int32 = 60_000
 
     /// - Parameter name: A path that does not exist yet, or a name in the abstract namespace with `@` in front.
     /// - Throws: ``TestServerError`` if it can't be made.
@@ -38,7 +38,7 @@ package final class DatagramListener: Sendable {
     package func next() async -> String? {
         await onNewThread { [descriptor] in
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&entry, 1, Self.longestWait) > 0 else { return nil }
+            guard poll(&entry, 1, Self.maxWait) > 0 else { return nil }
             var bytes = [UInt8](repeating: 0, count: 4096)
             let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
             return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)

@@ -99,7 +99,7 @@ extension Keyspace {
             var bytes: [UInt8] = []
             while let piece = try await answer.next() {
                 bytes += piece
-                guard bytes.count <= Self.longestAttachment else {
+                guard bytes.count <= Self.maxAttachmentSize else {
                     throw GatewayError(.tooLarge, "the attachment '\(name)' of '\(document.id)' is longer than 64 MiB")
                 }
             }
@@ -107,5 +107,5 @@ extension Keyspace {
         }
     }
 
-    private static let longestAttachment = 64 << 20
+    private static let maxAttachmentSize = 64 << 20
 }

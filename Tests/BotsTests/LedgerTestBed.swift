@@ -119,6 +119,6 @@ extension Ledger {
     }
 
     func forgetInterruptions(of documents: [DocumentID]) async throws {
-        try await store(Record(survivors: documents))
+        try await store(Record(survivedDocuments: documents))
     }
 }

@@ -141,7 +141,7 @@ import Testing
         for hasSucceeded in [false, true] {
             var history = RequestHistory()
             if hasSucceeded { history.noteSuccess() }
-            var request = FailingRequest(retryFor: .seconds(300), needsOthers: true)
+            var request = FailingRequest(retryFor: .seconds(300), requiresOtherSuccess: true)
             let advice = (1...3).map { _ in request.advice(after: refused, &history) }
             #expect(advice == [.wait, .wait, hasSucceeded ? .giveUp : .ask(.othersAreReadable)])
         }

@@ -49,10 +49,10 @@ import Testing
     }
 
     @Test func documentIsTheCauseOnlyIfTheGatewayAnswers() {
-        #expect(ReadFailurePolicy(documents: 1).advice(givenThatGatewayAnswers: true) == .giveUp)
-        #expect(ReadFailurePolicy(documents: 8).advice(givenThatGatewayAnswers: true) == .halve)
+        #expect(ReadFailurePolicy(documents: 1).advice(gatewayAnswers: true) == .giveUp)
+        #expect(ReadFailurePolicy(documents: 8).advice(gatewayAnswers: true) == .halve)
         for documents in [1, 8] {
-            #expect(ReadFailurePolicy(documents: documents).advice(givenThatGatewayAnswers: false) == .wait)
+            #expect(ReadFailurePolicy(documents: documents).advice(gatewayAnswers: false) == .wait)
         }
     }
 

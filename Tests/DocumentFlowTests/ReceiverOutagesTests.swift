@@ -33,8 +33,8 @@ import Testing
 
     private final class Counter: RunObserver {
         let events = Locked(0)
-        let wantsDocuments = false
-        let wantedWrites = 0
+        let needsDocuments = false
+        let maxReportedWrites = 0
         func note(_ event: RunEvent) { events.withLock { $0 += 1 } }
     }
 

@@ -35,28 +35,28 @@ import Testing
     @Test func documentThatAlwaysLosesTheConnectionIsGivenUpIfTheGatewayAnswers() {
         let error = error(.connectionLost)
         var failurePolicy = failurePolicy(documents: 1, error, times: 3)
-        #expect(!failurePolicy.isAlone(after: error, hasFailedBefore: false))
+        #expect(!failurePolicy.mayBeCause(after: error, hasFailedBefore: false))
         for _ in 0..<2 {
             #expect(failurePolicy.advice(given: true, to: .gatewayResponds, now: Self.start) == .wait)
         }
-        #expect(failurePolicy.isAlone(after: error, hasFailedBefore: false))
-        #expect(!failurePolicy.isAlone(after: self.error(.timedOut), hasFailedBefore: false))
+        #expect(failurePolicy.mayBeCause(after: error, hasFailedBefore: false))
+        #expect(!failurePolicy.mayBeCause(after: self.error(.timedOut), hasFailedBefore: false))
     }
 
     @Test func secondDocumentThatLosesTheConnectionIsGivenUpSooner() {
         var failures = DocumentFailures()
-        #expect(failures.limits(forCutOf: 1000, largestWritten: 0) == .usual)
+        #expect(failures.limits(afterCutRequestOf: 1000, largestWritten: 0) == .usual)
         failures.noteCut()
-        #expect(failures.limits(forCutOf: 1000, largestWritten: 0) == .ifTooLarge)
+        #expect(failures.limits(afterCutRequestOf: 1000, largestWritten: 0) == .ifTooLarge)
     }
 
     /// Each revision beyond a proxy's limit took a minute or two.
     @Test func requestThatIsLargerThanAllOthersIsGivenUpSooner() {
         let failures = DocumentFailures()
-        #expect(failures.limits(forCutOf: 2 << 20, largestWritten: 2 << 20) == .usual)
-        let limits = failures.limits(forCutOf: 2 << 20, largestWritten: 1 << 20)
+        #expect(failures.limits(afterCutRequestOf: 2 << 20, largestWritten: 2 << 20) == .usual)
+        let limits = failures.limits(afterCutRequestOf: 2 << 20, largestWritten: 1 << 20)
         #expect(limits == .ifTooLarge)
-        #expect(failures.limits(forCutOf: .max, largestWritten: 1 << 20) == limits)
+        #expect(failures.limits(afterCutRequestOf: .max, largestWritten: 1 << 20) == limits)
         let error = error(.connectionLost)
         var several = failurePolicy(documents: 8, error, times: 2)
         #expect(advice(several, error) == .wait)
@@ -211,12 +211,12 @@ import Testing
         let error = error(.serverError, status: 500)
         let half = failurePolicy(documents: 8, error, times: 3, bytes: 100).part(documents: 1)
         #expect(half.othersPass && half.failures == 0 && half.suspectedFailures == 0)
-        #expect(half.isAlone(after: error, hasFailedBefore: false))
+        #expect(half.mayBeCause(after: error, hasFailedBefore: false))
         #expect(
-            !failurePolicy(documents: 8, error, times: 3).part(documents: 1).isAlone(
+            !failurePolicy(documents: 8, error, times: 3).part(documents: 1).mayBeCause(
                 after: error, hasFailedBefore: false))
-        #expect(failurePolicy(documents: 1, error, times: 1).isAlone(after: error, hasFailedBefore: true))
-        #expect(!half.isAlone(after: self.error(.forbidden), hasFailedBefore: true))
+        #expect(failurePolicy(documents: 1, error, times: 1).mayBeCause(after: error, hasFailedBefore: true))
+        #expect(!half.mayBeCause(after: self.error(.forbidden), hasFailedBefore: true))
     }
 
     /// After an outage, earlier failures no longer count against the document.

@@ -57,7 +57,7 @@ import Testing
         var numbers = SeededNumbers(seed: 0, fault: 0, request: 0)
         let drawn = Set((0..<200).map { _ in numbers.number(in: 3...6) })
         #expect(drawn == [3, 4, 5, 6])
-        #expect(numbers.number(in: FaultPlan.largestNumber...FaultPlan.largestNumber) == FaultPlan.largestNumber)
+        #expect(numbers.number(in: FaultPlan.maxNumber...FaultPlan.maxNumber) == FaultPlan.maxNumber)
         var list = Array(0..<50)
         numbers.shuffle(&list)
         #expect(list != Array(0..<50) && list.sorted() == Array(0..<50))

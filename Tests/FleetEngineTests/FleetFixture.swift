@@ -132,7 +132,7 @@ final class TestFleet: Sendable {
     ) {
         var settings = FleetSettings()
         settings.margin = bed.leaseTime / 5
-        settings.longestBackoff = .seconds(1)
+        settings.maxBackoff = .seconds(1)
         settings.leader.answeredInterval = .milliseconds(500)
         configure(&settings)
         var environment = FleetEnvironment()

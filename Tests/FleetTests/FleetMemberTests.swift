@@ -118,7 +118,7 @@ import Testing
                 totals.with { $0 += outcome.attempted.map(\.weight) }
             })
         var settings = FleetSettings()
-        (settings.isolation.survival, settings.isolation.suspiciousTakeovers) = (.milliseconds(1), 0)
+        (settings.isolation.survivalTime, settings.isolation.suspiciousTakeovers) = (.milliseconds(1), 0)
         let isOver = Signal()
         // After a takeover, only changes that are already in the log are suspects.
         let before = MemoryWorkLog(engine, owner: "before", works: false, link: MemoryLink(clock: clock), clock: clock)

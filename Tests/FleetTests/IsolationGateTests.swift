@@ -9,19 +9,19 @@ import Testing
 
     @Test func manyShareOrOneIsAlone() {
         #expect(gate.share(0, signal) && gate.share(1, signal))
-        #expect(!gate.enterAlone(2, signal))
-        gate.leave(isAlone: false)
-        #expect(!gate.enterAlone(2, signal))
-        gate.leave(isAlone: false)
-        #expect(gate.enterAlone(2, signal))
-        #expect(!gate.share(0, signal) && !gate.enterAlone(1, signal))
-        gate.leave(isAlone: true)
-        #expect(gate.enterAlone(1, signal))
+        #expect(!gate.enterExclusively(2, signal))
+        gate.leave(isIsolated: false)
+        #expect(!gate.enterExclusively(2, signal))
+        gate.leave(isIsolated: false)
+        #expect(gate.enterExclusively(2, signal))
+        #expect(!gate.share(0, signal) && !gate.enterExclusively(1, signal))
+        gate.leave(isIsolated: true)
+        #expect(gate.enterExclusively(1, signal))
     }
 
     @Test func partitionThatWaitsToBeAloneGoesFirst() {
         #expect(gate.share(0, signal))
-        #expect(!gate.enterAlone(1, signal))
+        #expect(!gate.enterExclusively(1, signal))
         #expect(!gate.share(2, signal))
         gate.withdraw(1)
         #expect(gate.share(2, signal))
@@ -29,12 +29,12 @@ import Testing
 
     @Test func refusedPartitionIsWoken() async throws {
         #expect(gate.share(0, signal))
-        #expect(!gate.enterAlone(1, signal))
-        gate.leave(isAlone: false)
+        #expect(!gate.enterExclusively(1, signal))
+        gate.leave(isIsolated: false)
         try await signal.wait()
-        #expect(gate.enterAlone(1, signal))
+        #expect(gate.enterExclusively(1, signal))
         #expect(!gate.share(0, signal))
-        gate.leave(isAlone: true)
+        gate.leave(isIsolated: true)
         try await signal.wait()
         #expect(gate.share(0, signal))
     }

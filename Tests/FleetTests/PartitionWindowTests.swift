@@ -89,7 +89,7 @@ import Testing
         window.add([change(3, "a"), change(4, "b", isParked: true)])
         let outcome = window.outcome
         #expect(outcome.position == 4)
-        #expect(outcome.parked.map(\.change.n) == [2] && outcome.parked.map(\.change.firstN) == [1])
+        #expect(outcome.parked.map(\.change.n) == [2] && outcome.parked.map(\.change.firstPosition) == [1])
         #expect(outcome.joined.map(\.n) == [3, 4])
     }
 
@@ -173,7 +173,7 @@ import Testing
                 #expect(window.outcome.dead.map(\.change.n) == [1])
                 return deaths
             }
-            let last = isSurvivedForSomeTime ? window.survival ?? attempt : attempt
+            let last = isSurvivedForSomeTime ? window.survivalTime ?? attempt : attempt
             stored = last.isolatedAttempts(of: "process \(deaths)")
             deaths += 1
         }
@@ -189,9 +189,9 @@ import Testing
     func survivedAttemptCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
         var window = window([change(1, "a", attempts: 12)])
         guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
-        #expect(window.survival?.isolatedAttempts(of: "this").total == 13)
+        #expect(window.survivalTime?.isolatedAttempts(of: "this").total == 13)
         window.survive()
-        #expect(window.survival == nil)
+        #expect(window.survivalTime == nil)
         window.answer(alone, verdict)
         #expect(window.outcome.parked.map(\.change.isolatedAttempts.total) == parked)
         // A change that was not attempted does not count.
@@ -203,7 +203,7 @@ import Testing
     /// Regression: it was decided again, after the later change.
     @Test func changeCoveredByTheParkedOneIsNotRetried() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
-        window.addDue([LoggedChange(n: 5, entry: change(5, "a").entry, firstN: 2, parks: 1)])
+        window.addDue([LoggedChange(n: 5, entry: change(5, "a").entry, firstPosition: 2, parks: 1)])
         let due = together(window.take(atMost: 9))
         window.add([change(2, "a", isParked: true)])
         window.answer(due[0], .done)

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func smallPortionsAreNotGranted() async throws {
-        let limit = WorkLimit(10, worthwhile: 4)
+        let limit = WorkLimit(10, minBatch: 4)
         #expect(limit.enter(1, atMost: 8, one) == 8)
         #expect(limit.enter(2, atMost: 8, two) == 0)
         limit.leave(1)

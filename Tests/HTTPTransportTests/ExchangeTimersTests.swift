@@ -14,13 +14,13 @@ import Testing
         #expect(timers.due == start + .seconds(50))
         #expect(timers.timeout(at: start + .seconds(49), acknowledged: nil) == nil)
         #expect(timers.timeout(at: start + .seconds(50), acknowledged: nil) == .idle)
-        timers.touch(at: start + .seconds(40), isPaused: false)
+        timers.noteActivity(at: start + .seconds(40), isPaused: false)
         #expect(timers.due == start + .seconds(90))
     }
 
     @Test func pausedTransferDoesNotTimeOut() {
         var timers = timers(sendsBody: true)
-        timers.touch(at: start, isPaused: true)
+        timers.noteActivity(at: start, isPaused: true)
         #expect(timers.due == start + .seconds(300))
         #expect(timers.timeout(at: start + .seconds(200), acknowledged: 0) == nil)
         #expect(timers.timeout(at: start + .seconds(300), acknowledged: 0) == .exchange)

@@ -89,9 +89,9 @@ import Testing
         let start = ContinuousClock.now
         var timers = ExchangeTimers(deadline: .seconds(10), idleTimeout: .seconds(3), now: start)
         #expect(timers.due == start + .seconds(3))
-        timers.touch(at: start + .seconds(8), isPaused: false)
+        timers.noteActivity(at: start + .seconds(8), isPaused: false)
         #expect(timers.due == start + .seconds(10))
-        timers.touch(at: start + .seconds(1), isPaused: true)
+        timers.noteActivity(at: start + .seconds(1), isPaused: true)
         #expect(timers.due == start + .seconds(10))
         #expect(ExchangeTimers(deadline: nil, idleTimeout: nil, now: start).due == nil)
     }

@@ -243,7 +243,7 @@ import Testing
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
             retries: .init(), logger: BotTestBed.logger, noteRetry: {})
         // How long it waits: `FeedPaceTests`.
-        reader.waits.longestPause = .milliseconds(10)
+        reader.waits.maxPause = .milliseconds(10)
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count < 20)
     }

@@ -60,7 +60,7 @@ import Testing
         let logged = EventCounter()
         let logger = Logger(label: "test") { _ in Witness(words: "did not confirm", seen: logged) }
         var reader = try reader(server, logger)
-        reader.waits.longestForWrites = .milliseconds(100)
+        reader.waits.maxWaitForWrites = .milliseconds(100)
         #expect(try await read(reader) == (1...6).map { "t\($0)" })
         #expect(logged.count == 1)
     }

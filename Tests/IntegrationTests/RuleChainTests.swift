@@ -150,7 +150,7 @@ import Testing
             let settings = Delivery.Settings()
             try await DeadLetterRetry(
                 gateway: Gateway(bed.url, settings: bed.settings), ruleSet: rules, state: try bed.place(rules, "state"),
-                name: "bot", choose: { _ in .numbers([letter.filing?.number ?? 0]) }, outcome: RetryOutcome(),
+                name: "bot", choose: { _ in .numbers([letter.ledgerRecord?.number ?? 0]) }, outcome: RetryOutcome(),
                 settings: settings, report: RunReport(), logger: BotTestBed.logger
             ).run()
             #expect(try bed.deadLetters(rules).isEmpty)

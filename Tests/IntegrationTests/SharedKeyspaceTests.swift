@@ -7,11 +7,11 @@ import Testing
         private var together = 0
         private var alone = 0
         private(set) var isMixed = false
-        private(set) var mostTogether = 0
+        private(set) var maxConcurrent = 0
 
         func begin(alone isAlone: Bool) {
             if isAlone { alone += 1 } else { together += 1 }
-            mostTogether = max(mostTogether, together)
+            maxConcurrent = max(maxConcurrent, together)
             isMixed = isMixed || alone > 1 || alone > 0 && together > 0
         }
 
@@ -34,7 +34,7 @@ import Testing
             }
         }
         #expect(await !usage.isMixed)
-        #expect(await usage.mostTogether > 1)
+        #expect(await usage.maxConcurrent > 1)
     }
 
     /// Those that share come after one that has waited for longer.

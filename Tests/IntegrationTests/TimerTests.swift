@@ -22,7 +22,7 @@ final class SetClock: Sendable {
     func set(_ settings: inout BotSettings) {
         settings.delivery.now = { self.now }
         settings.fleet.usesEngineTime = false
-        settings.delivery.intervals.longestSleep = .milliseconds(5)
+        settings.delivery.intervals.maxSleep = .milliseconds(5)
     }
 }
 
@@ -95,7 +95,7 @@ final class SetClock: Sendable {
             #expect(counters.outside.accepted == 12)
             #expect(Set(receiver.requests.map(\.documentID)).count == 12)
             // Each takes 900 kB. One is requested before the size of the others is known.
-            #expect(receiver.mostTogether <= 3)
+            #expect(receiver.maxConcurrent <= 3)
         }
     }
 

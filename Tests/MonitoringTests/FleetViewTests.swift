@@ -43,9 +43,9 @@ import Testing
                 rules: RuleSetDescription(hash: "abc", names: [], paths: [])),
             source: .init(
                 facts: { RunFacts() }, deadLetters: { nil },
-                fleet: { asksEngine in
+                fleet: { queriesEngine in
                     var view = Self.view
-                    guard asksEngine else { return view }
+                    guard queriesEngine else { return view }
                     asked.withLock { $0 += 1 }
                     view.engineReport = engineReport.withLock { $0 }
                     return view
@@ -66,7 +66,7 @@ import Testing
 
     @Test func metricsShowFleetAndThisMembersCounts() async {
         let process = MonitoredProcess(version: "1.2.3")
-        await bot(process, Locked(Self.engineReport)).refresh(asksEngine: true)
+        await bot(process, Locked(Self.engineReport)).refresh(queriesEngine: true)
         #expect(
             Set(metrics(process))
                 == Set(Self.own).union([
@@ -87,9 +87,9 @@ import Testing
         let engineReport = Locked<FleetView.EngineReport?>(Self.engineReport)
         let bot = bot(process, engineReport)
         let now = ContinuousClock.now
-        await bot.refresh(now: now, asksEngine: true)
+        await bot.refresh(now: now, queriesEngine: true)
         engineReport.withLock { $0 = nil }
-        await bot.refresh(now: now + .seconds(6), asksEngine: true)
+        await bot.refresh(now: now + .seconds(6), queriesEngine: true)
         let lines = metrics(process)
         #expect(Set(lines).isSuperset(of: Self.own))
         #expect(lines.contains(#"changebot_fleet_engine_up{bot="pictures"} 0"#))
@@ -102,9 +102,9 @@ import Testing
         let engineReport = Locked<FleetView.EngineReport?>(Self.engineReport)
         let bot = bot(process, engineReport)
         let now = ContinuousClock.now
-        await bot.refresh(now: now, asksEngine: true)
+        await bot.refresh(now: now, queriesEngine: true)
         engineReport.withLock { $0?.ownBacklog = [7: 1] }
-        await bot.refresh(now: now + .seconds(6), asksEngine: true)
+        await bot.refresh(now: now + .seconds(6), queriesEngine: true)
         #expect(
             metrics(process).contains(#"changebot_fleet_partition_backlog_changes{bot="pictures",partition="0"} 0"#))
     }
@@ -115,7 +115,7 @@ import Testing
         let now = ContinuousClock.now
         await bot.refresh(now: now)
         #expect(asked.withLock { $0 } == 0)
-        for second in 0...12 { await bot.refresh(now: now + .seconds(second), asksEngine: true) }
+        for second in 0...12 { await bot.refresh(now: now + .seconds(second), queriesEngine: true) }
         #expect(asked.withLock { $0 } == 3)
     }
 
@@ -151,7 +151,7 @@ import Testing
         let process = MonitoredProcess(version: "1.2.3")
         let bot = bot(process, Locked(Self.engineReport))
         process.show(bot)
-        await bot.refresh(asksEngine: true)
+        await bot.refresh(queriesEngine: true)
         let shown = try JSONText(process.status).root["bots"]?.elements.first { _ in true }
         let fleet = try #require(shown?["fleet"])
         #expect(fleet["name"]?.string == "orders")
@@ -165,7 +165,7 @@ import Testing
                     name: "pictures", gateway: "http://127.0.0.1:4984/todo", stateOptions: nil,
                     rules: RuleSetDescription(hash: "abc", names: [], paths: [])),
                 source: .init(facts: { RunFacts() }, deadLetters: { nil }), registry: alone.registry))
-        await alone.bots[0].refresh(asksEngine: true)
+        await alone.bots[0].refresh(queriesEngine: true)
         #expect(try JSONText(alone.status).root["bots"]?.elements.first { _ in true }?["fleet"] == nil)
         #expect(metrics(alone).isEmpty)
     }

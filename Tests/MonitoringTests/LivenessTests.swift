@@ -29,7 +29,7 @@ import Testing
         _ facts: RunFacts, at second: Int, after signs: [(second: Int, event: RunEvent)] = [], requests: [Int] = [],
         of target: String = "/todo/_changes?feed=longpoll"
     ) -> String? {
-        let liveness = Liveness(longestFeed: .seconds(120), now: start)
+        let liveness = Liveness(maxFeedTime: .seconds(120), now: start)
         for sign in signs { liveness.note(sign.event, now: start + .seconds(sign.second)) }
         for request in requests { liveness.noteRequest(target, now: start + .seconds(request)) }
         return liveness.silence(facts, now: start + .seconds(second))
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(.limitedParallelism) func firstSignAndPhaseChangesRaiseTheSignal() async throws {
-        let liveness = Liveness(longestFeed: .seconds(120))
+        let liveness = Liveness(maxFeedTime: .seconds(120))
         liveness.note(.sent(.seconds(1)))
         try await liveness.changed.wait()
         liveness.note(.progressed)

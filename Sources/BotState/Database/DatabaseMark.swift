@@ -177,11 +177,11 @@ package struct DatabaseMark: Sendable, Equatable {
     /// A mark for a database that has none.
     package static func new() -> DatabaseMark {
         var random = SystemRandomNumberGenerator()
-        func half() -> String {
+        func randomHalf() -> String {
             let digits = String(random.next(), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }
-        return DatabaseMark(identity: half() + half())
+        return DatabaseMark(identity: randomHalf() + randomHalf())
     }
 
     /// With a copy of this checkpoint; nil if there is none.
@@ -219,10 +219,10 @@ package struct DatabaseMark: Sendable, Equatable {
     /// The sequence as a gateway returns it: CouchDB writes JSON without white space and needless escapes. Nil for
     /// another value.
     private static func sequence(_ value: SmallJSON?) -> SequenceID? {
-        value.flatMap(respelled).flatMap { SequenceID($0) }
+        value.flatMap(canonicalJSON).flatMap { SequenceID($0) }
     }
 
-    private static func respelled(_ value: SmallJSON) -> String? {
+    private static func canonicalJSON(_ value: SmallJSON) -> String? {
         switch value {
         case .number(let text): return text
         case .string(let text):
@@ -231,7 +231,7 @@ package struct DatabaseMark: Sendable, Equatable {
             return String(decoding: json, as: UTF8.self)
         // BigCouch: a number and a string.
         case .array(let elements):
-            let texts = elements.compactMap(respelled)
+            let texts = elements.compactMap(canonicalJSON)
             return texts.count == elements.count ? "[\(texts.joined(separator: ","))]" : nil
         default: return nil
         }

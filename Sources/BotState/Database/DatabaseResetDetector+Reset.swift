@@ -16,7 +16,7 @@ extension DatabaseResetDetector {
         }
         let checkpoint = try await newestCheckpoint?.sequence
         let evidence = record.evidence(of: reset, info, checkpoint: checkpoint)
-        guard marks.trust.believesReset(evidence) else {
+        guard marks.trust.isCredibleReset(evidence) else {
             throw marks.giveUp("it shows a reset again, but the database has not changed since the last one")
         }
         if reset.mark == nil { _ = try await marks.create() }

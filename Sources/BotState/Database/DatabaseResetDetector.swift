@@ -56,9 +56,9 @@ package struct DatabaseResetDetector: Sendable {
 
     /// Longer than a longpoll, after which the mark is checked anyway; shorter than the minute within which a reset
     /// must be noticed.
-    package static let longestInterval: Duration = .seconds(55)
+    package static let maxInterval: Duration = .seconds(55)
     /// The same for processes that share the work, most of which never request the feed.
-    package static let intervalOfMembers: Duration = .seconds(10)
+    package static let sharingMemberInterval: Duration = .seconds(10)
 
     /// Call this when a request for the feed has ended: the mark is checked now, unless it was checked a short time
     /// ago.
@@ -140,7 +140,7 @@ package struct DatabaseResetDetector: Sendable {
                 try await ledger.noteMark(generation: found?.generation ?? 0)
                 return .same(mark)
             }
-            guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
+            guard try await marks.gateway.databaseInfo().isOnline else { throw offlineError }
             return try await detect(after: earlier + [found?.mark])
         case .unstable: throw marks.giveUp("each check finds a different mark")
         case .reset(let reset):
@@ -163,7 +163,7 @@ package struct DatabaseResetDetector: Sendable {
         }
     }
 
-    private var notOnline: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }
+    private var offlineError: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }
 
     private func addMark() async throws -> DatabaseMark {
         guard !isReadOnly else { return .new() }

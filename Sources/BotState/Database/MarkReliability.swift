@@ -104,7 +104,7 @@ package final class MarkReliability: Sendable {
     /// Notes a detected reset, before anything is processed again.
     ///
     /// - Returns: Whether the reset is credible: real resets are rare, and rarely shown by the mark alone.
-    func believesReset(_ evidence: Evidence, at now: ContinuousClock.Instant = .now) -> Bool {
+    func isCredibleReset(_ evidence: Evidence, at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             state.resets.removeAll { $0.duration(to: now) >= Self.memory }
             let most =

@@ -73,9 +73,9 @@ package struct ResetRecord: Sendable, Equatable {
     ) -> MarkReliability.Evidence {
         let isNewInstance = Self.instance(of: info).map { !instances.isEmpty && !instances.contains($0) } ?? false
         // Of two databases in turn, one may have fewer changes than the other.
-        let isFormer = reset.mark.map { identities.contains($0.identity) } ?? false
+        let isKnownIdentity = reset.mark.map { identities.contains($0.identity) } ?? false
         let isBehind = checkpoint.flatMap { Self.newest(of: info)?.hasPassed($0) } == false
-        if isNewInstance || isBehind && !isFormer { return .otherDatabase }
+        if isNewInstance || isBehind && !isKnownIdentity { return .otherDatabase }
         guard hasReset else { return .progress }
         // Reading again up to the sequence at the last reset is no progress.
         return checkpoint.flatMap { newest?.hasPassed($0) } == false ? .progress : .none

@@ -5,10 +5,10 @@ package import PostgreSQL
 /// Where a fleet keeps its state: a schema of a PostgreSQL database (`--engine`, `--fleet`).
 package struct Engine: Sendable {
     /// The shortest lease. A shorter one, less the margin, would expire with any slow answer.
-    package static let shortestLease: Duration = .seconds(2)
+    package static let minLease: Duration = .seconds(2)
     package static let defaultLease: Duration = .seconds(5)
     /// A schema's name has at most 63 bytes, including `changebot_fix-`.
-    package static let longestName = 49
+    package static let maxNameLength = 49
 
     package let address: PostgresAddress
     package let fleet: String
@@ -87,9 +87,9 @@ package struct Engine: Sendable {
     }
 
     /// Call this when the process has ended its work: all remaining calls share a short time.
-    package func limitRemainingCalls() { limit?.set(.now + Self.leavingTime) }
+    package func limitRemainingCalls() { limit?.set(.now + Self.remainingCallsTime) }
 
-    private static let leavingTime: Duration = .seconds(3)
+    private static let remainingCallsTime: Duration = .seconds(3)
 
     /// The same for a process that has no time left.
     package func abortRemainingCalls() { limit?.set(.now + .milliseconds(300)) }
@@ -101,11 +101,11 @@ package struct Engine: Sendable {
     package var schema: String { "changebot_\(fleet)" }
 
     /// The fleet for `changebot fix` and for passes over all documents; nil if this is such a fleet.
-    var fixes: Engine? {
-        fleet.hasPrefix(Self.prefixOfFixes) ? nil : with(fleet: Self.prefixOfFixes + fleet)
+    var fixEngine: Engine? {
+        fleet.hasPrefix(Self.fixPrefix) ? nil : with(fleet: Self.fixPrefix + fleet)
     }
 
-    private static let prefixOfFixes = "fix-"
+    private static let fixPrefix = "fix-"
 
     /// For messages; without credentials.
     package var description: String { "the fleet '\(fleet)' on \(address)" }
@@ -134,7 +134,7 @@ package struct Engine: Sendable {
     }
 
     /// The longest time for which a member that hangs with the lock blocks others that open the state.
-    private static let longestOpening: Duration = .seconds(30)
+    private static let maxMarkWait: Duration = .seconds(30)
 
     /// Calls `body` while no other member writes the mark of the database.
     ///
@@ -147,11 +147,11 @@ package struct Engine: Sendable {
         let queue = makeQueue()
         // The passes of a fleet write the same mark.
         let schema =
-            (fleet.hasPrefix(Self.prefixOfFixes)
-            ? with(fleet: String(fleet.dropFirst(Self.prefixOfFixes.count))) : self).schema
+            (fleet.hasPrefix(Self.fixPrefix)
+            ? with(fleet: String(fleet.dropFirst(Self.fixPrefix.count))) : self).schema
         // Also releases the lock.
         defer { queue.close() }
-        let end = ContinuousClock.now + Self.longestOpening
+        let end = ContinuousClock.now + Self.maxMarkWait
         while .now < end {
             let isOwnLock = try? await queue.perform { connection in
                 try connection.run("SELECT pg_try_advisory_lock(hashtextextended($1, 3))", [.text(schema)])

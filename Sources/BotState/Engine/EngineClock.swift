@@ -9,25 +9,25 @@ package final class EngineClock: Sendable {
     /// In seconds. Smaller differences are ignored.
     static let tolerance = 5
     /// An answer that took longer is too inaccurate, unless it is the first.
-    private static let longestAnswer: Duration = .seconds(2)
+    private static let maxAnswerTime: Duration = .seconds(2)
 
     private struct State {
         var machine: @Sendable () -> Int = { Timestamp.secondsNow }
-        var told: @Sendable (Int) -> Void = { _ in }
+        var onDifference: @Sendable (Int) -> Void = { _ in }
         /// The engine's last answer, in milliseconds since 1970, and when it arrived. Nil: none yet.
         var answer: (time: Int, at: ContinuousClock.Instant)?
         /// The last reported difference.
-        var lead = 0
+        var offset = 0
     }
 
     private let state = Locked(State())
 
     /// - Parameters:
     ///   - machine: Seconds since 1970.
-    ///   - told: Called when the clocks start to differ, with the seconds by which the machine is ahead (negative:
-    ///     behind), and with 0 when they agree again.
-    package func watch(_ machine: @escaping @Sendable () -> Int, _ told: @escaping @Sendable (Int) -> Void) {
-        state.withLock { ($0.machine, $0.told) = (machine, told) }
+    ///   - onDifference: Called when the clocks start to differ, with the seconds by which the machine is ahead
+    ///     (negative: behind), and with 0 when they agree again.
+    package func watch(_ machine: @escaping @Sendable () -> Int, _ onDifference: @escaping @Sendable (Int) -> Void) {
+        state.withLock { ($0.machine, $0.onDifference) = (machine, onDifference) }
     }
 
     /// Seconds since 1970. Uses the machine's clock before the engine's first answer, which arrives before a member
@@ -43,20 +43,20 @@ package final class EngineClock: Sendable {
     /// - Parameter time: The engine's, in milliseconds since 1970.
     package func note(_ time: Int, sent: ContinuousClock.Instant, answered: ContinuousClock.Instant = .now) {
         let length = sent.duration(to: answered)
-        let isTaken = state.withLock { state in
-            guard state.answer == nil || length <= Self.longestAnswer else { return false }
+        let isAccepted = state.withLock { state in
+            guard state.answer == nil || length <= Self.maxAnswerTime else { return false }
             state.answer = (time, sent + length / 2)
             return true
         }
         // A late answer is better than none, but too inaccurate for a small difference.
-        guard isTaken, length <= Self.longestAnswer else { return }
-        let lead = state.withLock(\.machine)() - now(answered)
-        let told = state.withLock { state -> (@Sendable (Int) -> Void)? in
-            let isWrong = abs(lead) >= Self.tolerance
-            guard isWrong != (state.lead != 0) else { return nil }
-            state.lead = isWrong ? lead : 0
-            return state.told
+        guard isAccepted, length <= Self.maxAnswerTime else { return }
+        let offset = state.withLock(\.machine)() - now(answered)
+        let onDifference = state.withLock { state -> (@Sendable (Int) -> Void)? in
+            let isWrong = abs(offset) >= Self.tolerance
+            guard isWrong != (state.offset != 0) else { return nil }
+            state.offset = isWrong ? offset : 0
+            return state.onDifference
         }
-        told?(abs(lead) >= Self.tolerance ? lead : 0)
+        onDifference?(abs(offset) >= Self.tolerance ? offset : 0)
     }
 }

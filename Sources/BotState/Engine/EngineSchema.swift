@@ -20,7 +20,7 @@ package enum EngineSchema {
             switch try version(schema, connection) {
             case nil: break
             case Schema.version?: return
-            case let earlier?: return try connection.script(Schema.script(.postgres, addingTo: earlier))
+            case let earlier?: return try connection.script(Schema.script(.postgres, upgradingFrom: earlier))
             }
             // Even with IF NOT EXISTS, creating needs a privilege on the database.
             let found = try connection.run("SELECT FROM pg_namespace WHERE nspname = $1", [.text(schema)])

@@ -62,7 +62,7 @@ package final class EngineStore: StateStore {
                     try fence?(connection)
                     return try body(PostgresSession(connection: connection))
                 }
-            } catch let error as PostgresError where attemptsLeft > 1 && isCausedByOthers(error) {
+            } catch let error as PostgresError where attemptsLeft > 1 && isConcurrentWriteConflict(error) {
                 attemptsLeft -= 1
             }
         }
@@ -70,7 +70,7 @@ package final class EngineStore: StateStore {
 
     /// Whether another member's transaction caused the error: it wrote the same rows, or inserted a row with the same
     /// key after this one had checked. The next attempt sees these rows.
-    private static func isCausedByOthers(_ error: PostgresError) -> Bool {
+    private static func isConcurrentWriteConflict(_ error: PostgresError) -> Bool {
         if case .conflict = error { return true }
         return error.sqlState == uniqueViolation
     }
@@ -102,7 +102,7 @@ package struct PostgresSession: StateSession {
         Self.rows(try connection.run(Self.numbered(sql), Self.values(values)))
     }
 
-    package func rowsOfEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]] {
+    package func rowsForEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]] {
         guard !lists.isEmpty else { return [] }
         return try connection.runEach(Self.numbered(sql), lists.map(Self.values)).map(Self.rows)
     }

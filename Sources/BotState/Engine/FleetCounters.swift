@@ -58,7 +58,7 @@ package final class FleetCounters: Sendable {
     }
 
     /// Call this when the member must stop because its leases have expired, before a renewal can report it.
-    package func loseAll() {
+    package func loseAllLeases() {
         let lost = state.withLock { state in
             defer { state.leases = [] }
             return state.leases.count

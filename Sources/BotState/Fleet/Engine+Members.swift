@@ -44,9 +44,9 @@ extension Engine {
     package func reset() throws(StateError) {
         try ask { connection in
             try connection.transaction { connection in
-                let fleets = [self, fixes].compactMap(\.self)
+                let fleets = [self, fixEngine].compactMap(\.self)
                 for fleet in fleets {
-                    if let holders = try fleet.lockAgainstStarts(connection) {
+                    if let holders = try fleet.preventStarts(connection) {
                         throw StateError.locked(holder: holders)
                     }
                 }
@@ -61,7 +61,7 @@ extension Engine {
 
 extension Engine {
     /// The running processes; nil if there are none. No process can start until the transaction ends.
-    private func lockAgainstStarts(_ connection: PostgresConnection) throws -> String? {
+    private func preventStarts(_ connection: PostgresConnection) throws -> String? {
         guard try EngineSchema.exists(schema, connection) else { return nil }
         try connection.script("SET LOCAL search_path TO \(PostgresConnection.quotedIdentifier(schema))")
         do throws(PostgresError) {

@@ -11,7 +11,7 @@ package struct EngineInspection: Sendable {
     /// Whether the server acknowledges writes before they are on disk (`fsync=off`).
     package let hasFsyncOff: Bool
     /// Whether a killed server loses the last writes (`synchronous_commit=off`).
-    package let losesLastWrites: Bool
+    package let hasAsynchronousCommit: Bool
     /// A message with the remedy after a semicolon; nil if a run can begin.
     package let problem: String?
     /// Nil: there is no such fleet yet.
@@ -64,7 +64,8 @@ extension Engine {
             let snapshot = exists ? try self.snapshot() : nil
             return EngineInspection(
                 name: description, server: facts.first ?? "", hasFsyncOff: facts.dropFirst().first == "off",
-                losesLastWrites: facts.dropFirst(2).first == "off", problem: problem, snapshot: snapshot, clock: clock)
+                hasAsynchronousCommit: facts.dropFirst(2).first == "off", problem: problem, snapshot: snapshot,
+                clock: clock)
         } catch {
             throw .engine(self, .reading, error)
         }
@@ -87,14 +88,14 @@ extension Engine {
         guard let row, row.count == 4 else { return nil }
         let user = PostgresConnection.quotedIdentifier(row[0].text ?? "")
         let name = PostgresConnection.quotedIdentifier(schema)
-        guard let ofSchema = row[2].int else {
+        guard let schemaPrivilege = row[2].int else {
             let database = PostgresConnection.quotedIdentifier(address.database)
             return row[1] == .int(1)
                 ? nil
                 : "the user \(user) may not create the schema of the fleet; in psql, run: "
                     + "GRANT CREATE ON DATABASE \(database) TO \(user)"
         }
-        guard ofSchema == 1, row[3] != .int(0) else {
+        guard schemaPrivilege == 1, row[3] != .int(0) else {
             return "the user \(user) may not use the schema of the fleet, which another user owns; in psql, run: "
                 + "ALTER SCHEMA \(name) OWNER TO \(user), and the same for its tables"
         }

@@ -38,8 +38,8 @@ package final class FleetStatusReader: Sendable {
         queue = engine.makeQueue(deadline: Self.deadline)
     }
 
-    package func facts(asksEngine: Bool, _ phase: RunFacts.Phase) async -> FleetFacts {
-        let snapshot = asksEngine ? await snapshot() : nil
+    package func facts(queriesEngine: Bool, _ phase: RunFacts.Phase) async -> FleetFacts {
+        let snapshot = queriesEngine ? await snapshot() : nil
         let counts = engine.counters.counts
         let isWorking = [.catchingUp, .following, .stopping].contains(phase)
         return FleetFacts(

@@ -117,7 +117,7 @@ package enum Schema {
     }
 
     /// The statements that add the tables that an earlier version does not have.
-    static func script(_ dialect: SQLDialect, addingTo earlier: Int) -> String {
+    static func script(_ dialect: SQLDialect, upgradingFrom earlier: Int) -> String {
         tables(dialect).filter { $0.since > earlier }.map { $0.script(dialect) }.joined() + """
             UPDATE identity SET value = '\(version)' WHERE name = '\(versionName)';
             UPDATE identity SET value = '\(ProgramVersion.current)' WHERE name = '\(programName)';

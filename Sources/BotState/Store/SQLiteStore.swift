@@ -49,7 +49,7 @@ extension SQLiteStore {
             switch try version(database) {
             case nil: try database.execute(sql: Schema.script(.sqlite))
             case Schema.version?: break
-            case let earlier?: try database.execute(sql: Schema.script(.sqlite, addingTo: earlier))
+            case let earlier?: try database.execute(sql: Schema.script(.sqlite, upgradingFrom: earlier))
             }
         }
     }
@@ -88,7 +88,7 @@ struct SQLiteSession: StateSession {
         return rows
     }
 
-    func rowsOfEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]] {
+    func rowsForEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]] {
         try lists.map { try rows(sql, $0) }
     }
 

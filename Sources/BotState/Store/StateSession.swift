@@ -9,7 +9,7 @@ package protocol StateSession {
     func rows(_ sql: String, _ values: [(any StateArgument)?]) throws -> [StateRow]
 
     /// The same for each list of values. One round trip for all.
-    func rowsOfEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]]
+    func rowsForEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]]
 
     /// Calls `body` with each row, until it returns false.
     func forEachRow(_ sql: String, _ values: [(any StateArgument)?], _ body: (StateRow) throws -> Bool) throws

@@ -150,7 +150,7 @@ extension CountChanges {
     private static func contributions(
         of keys: [String], _ database: any StateSession
     ) throws -> [String: [Int: Known]] {
-        let rows = try database.rowsOfEach(
+        let rows = try database.rowsForEach(
             "SELECT rule, target, amounts FROM contribution WHERE id = ?", keys.map { [$0] })
         var known: [String: [Int: Known]] = [:]
         for (key, rows) in zip(keys, rows) {
@@ -163,7 +163,7 @@ extension CountChanges {
     private static func apply(
         _ changes: [(place: Place, change: TotalChange)], _ database: any StateSession
     ) throws -> Bool {
-        let rows = try database.rowsOfEach(
+        let rows = try database.rowsForEach(
             "SELECT amounts, contributors, document FROM total WHERE target = ? AND rule = ?",
             changes.map { [$0.place.target, $0.place.rule] })
         var totals: [[(any StateArgument)?]] = []
@@ -203,7 +203,7 @@ extension CountChanges {
         // Several rules may count into the same document.
         let chains = Dictionary(grouping: targets, by: \.target).mapValues { $0.map(\.chain) }
         let marks = chains.sorted { $0.key < $1.key }
-        let waiting = try database.rowsOfEach(
+        let waiting = try database.rowsForEach(
             "SELECT chain FROM total_to_write WHERE target = ?", marks.map { [$0.key] })
         try database.executeEach(
             """

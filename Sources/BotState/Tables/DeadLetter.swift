@@ -20,10 +20,10 @@ package struct DeadLetter: Sendable, Equatable {
     /// one per document and rule.
     package var concernsOnlyRule = false
     /// Set by the ledger; nil before the dead letter is saved.
-    package var filing: Filing?
+    package var ledgerRecord: LedgerRecord?
 
     /// What the ledger adds to a dead letter.
-    package struct Filing: Sendable, Equatable {
+    package struct LedgerRecord: Sendable, Equatable {
         /// Identifies the dead letter; never reused.
         package let number: Int
         /// UTC (RFC 3339).

@@ -25,7 +25,7 @@ package struct DeadLetters {
     func dropObsolete(of documents: [Ledger.ResolvedDocument]) throws -> [(id: DocumentID, count: Int)] {
         var dropped: [(id: DocumentID, count: Int)] = []
         // A dead letter with a rule but without a change is about the rule's total.
-        let found = try session.rowsOfEach(
+        let found = try session.rowsForEach(
             """
             SELECT number, rule FROM dead_letter
             WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL

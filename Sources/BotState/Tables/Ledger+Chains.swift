@@ -48,7 +48,7 @@ extension Ledger {
     ) async throws(StateError) -> [RuleChain] {
         guard !revisions.isEmpty else { return [] }
         return try await read { database in
-            let found = try database.rowsOfEach(
+            let found = try database.rowsForEach(
                 "SELECT chain FROM caused_revision WHERE id = ? AND revision = ?",
                 revisions.map { [TextAsBytes($0.id.text), TextAsBytes($0.revision.text)] })
             return found.map { rows in
@@ -66,7 +66,7 @@ extension Ledger {
         let unknown = recorded.indices.filter { recorded[$0].origin == 0 }
         guard !unknown.isEmpty else { return recorded }
         let last = try await read { database in
-            try database.rowsOfEach(
+            try database.rowsForEach(
                 "SELECT chain FROM caused_revision WHERE id = ? ORDER BY rowid DESC LIMIT 1",
                 unknown.map { [TextAsBytes(revisions[$0].id.text)] }
             ).map { rows in rows.first.map { RuleChain(json: Array(($0[0] as TextAsBytes).text.utf8)) } }

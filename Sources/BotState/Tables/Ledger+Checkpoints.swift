@@ -106,7 +106,7 @@ extension Ledger {
                 number: row["number"], savedAt: row["saved_at"], run: row["run"], hasReason: row["has_reason"])
         }
         try database.executeEach(
-            "DELETE FROM checkpoint WHERE number = ?", CheckpointHistory.superfluous(items).map { [$0] })
+            "DELETE FROM checkpoint WHERE number = ?", CheckpointHistory.obsolete(items).map { [$0] })
     }
 }
 
@@ -145,7 +145,7 @@ enum CheckpointHistory {
     /// run, and the last of each hour and of each day.
     ///
     /// - Parameter items: Newest first.
-    static func superfluous(_ items: [Item]) -> [Int] {
+    static func obsolete(_ items: [Item]) -> [Int] {
         var kept: Set<Int> = []
         func keep(_ candidates: some Sequence<Item>, atMost limit: Int) {
             kept.formUnion(candidates.prefix(limit).map(\.number))
@@ -158,13 +158,13 @@ enum CheckpointHistory {
         }
         keep(ends.map { items[$0] }, atMost: runEnds)
         // `2026-11-20T10:00:00Z`
-        keep(newest(items, ofEach: "2026-11-20T10".utf8.count), atMost: hours)
-        keep(newest(items, ofEach: "2026-11-20".utf8.count), atMost: days)
+        keep(newest(items, withPrefixLength: "2026-11-20T10".utf8.count), atMost: hours)
+        keep(newest(items, withPrefixLength: "2026-11-20".utf8.count), atMost: days)
         return items.map(\.number).filter { !kept.contains($0) }
     }
 
     /// The newest item of each group whose times share a prefix of this length.
-    private static func newest(_ items: [Item], ofEach length: Int) -> [Item] {
+    private static func newest(_ items: [Item], withPrefixLength length: Int) -> [Item] {
         items.indices.filter { index in
             index == 0 || items[index - 1].savedAt.prefix(length) != items[index].savedAt.prefix(length)
         }.map { items[$0] }

@@ -164,11 +164,11 @@ extension Ledger {
                 if row[1] { contributors.insert(document.id) }
                 if row[2] { held.append(document) }
             }
-            let own = try database.rowsOfEach(
+            let own = try database.rowsForEach(
                 "SELECT 1 FROM caused_revision WHERE id = ? AND revision = ?",
                 held.map { [TextAsBytes($0.id.text), TextAsBytes($0.revision?.text ?? "")] })
             // A rule may have merged other members into a document with totals.
-            let merged = try database.rowsOfEach(
+            let merged = try database.rowsForEach(
                 "SELECT 1 FROM own_write WHERE id = ? AND revision = ?",
                 held.map { [OwnWrite.key($0.id.text), OwnWrite.key($0.revision?.text ?? "")] })
             let holders = zip(held, zip(own, merged)).filter { $1.0.isEmpty || !$1.1.isEmpty }.map(\.0.id)
@@ -270,7 +270,7 @@ extension Ledger {
                 SELECT target, version, chain FROM total_to_write
                 WHERE target > ? AND has_failed = 0 ORDER BY target LIMIT ?
                 """, [id, limit])
-            let parts = try database.rowsOfEach(
+            let parts = try database.rowsForEach(
                 "SELECT rule, amounts, contributors, document FROM total WHERE target = ? ORDER BY rule",
                 targets.map { [$0[0] as String] })
             return zip(targets, parts).map { row, parts in

@@ -23,7 +23,8 @@ extension Ledger {
         return order.map { id in
             let deadLetters = deadLetters[id] ?? []
             return DeadLetteredDocument(
-                id: id, deadLetters: deadLetters.compactMap(\.filing?.number), sequence: deadLetters.last?.sequence)
+                id: id, deadLetters: deadLetters.compactMap(\.ledgerRecord?.number),
+                sequence: deadLetters.last?.sequence)
         }
     }
 

@@ -130,6 +130,7 @@ extension DeadLetter {
             sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: DocumentID(text("id") ?? ""),
             revision: text("revision").map { RevisionID($0) }, rule: text("rule"), reason: text("reason") ?? "",
             attempts: row["attempts"])
-        filing = Filing(number: row["number"], deadLetteredAt: row["set_aside_at"], ruleSetHash: row["rule_set"])
+        ledgerRecord = LedgerRecord(
+            number: row["number"], deadLetteredAt: row["set_aside_at"], ruleSetHash: row["rule_set"])
     }
 }

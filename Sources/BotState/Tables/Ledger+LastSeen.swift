@@ -47,8 +47,9 @@ extension Ledger {
 
     /// Looks up these rules, and records new ones. One transaction.
     ///
-    /// - Parameter isAlone: Whether no other process uses this state. Then the records of all other rules are deleted.
-    package func openLastSeen(_ rules: [ComparingRule], isAlone: Bool) async throws(StateError) -> ComparingRules {
+    /// - Parameter isExclusive: Whether no other process uses this state. Then the records of all other rules are
+    ///   deleted.
+    package func openLastSeen(_ rules: [ComparingRule], isExclusive: Bool) async throws(StateError) -> ComparingRules {
         let (known, found) = try await read { database in
             let rows = try database.rows("SELECT number, name, fingerprint FROM comparing_rule")
             let known = rows.map {
@@ -63,7 +64,7 @@ extension Ledger {
         }
         let names = Set(known.map(\.name))
         let edited = zip(rules, found).filter { $1 == nil && names.contains($0.name) }.map(\.0.name)
-        let unused = isAlone ? known.map(\.number).filter { !found.contains($0) } : []
+        let unused = isExclusive ? known.map(\.number).filter { !found.contains($0) } : []
         guard found.contains(nil) || !unused.isEmpty else { return ComparingRules(numbers: found) }
         let numbers = try await write { database in
             for number in unused {
@@ -88,7 +89,7 @@ extension Ledger {
     package func lastSeen(of documents: [DocumentID]) async throws(StateError) -> [[(rule: Int, encoded: [UInt8])]] {
         guard !documents.isEmpty else { return [] }
         return try await read { database in
-            try database.rowsOfEach(
+            try database.rowsForEach(
                 "SELECT rule, seen FROM last_seen WHERE id = ?", documents.map { [TextAsBytes($0.text)] }
             ).map { rows in rows.map { ($0[0], $0[1]) } }
         }

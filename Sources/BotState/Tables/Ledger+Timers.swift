@@ -54,7 +54,7 @@ extension Ledger {
     package func times(of documents: [DocumentID]) async throws(StateError) -> [[RuleTime]] {
         guard !documents.isEmpty else { return [] }
         return try await read { database in
-            let found = try database.rowsOfEach(
+            let found = try database.rowsForEach(
                 "SELECT rule, due, fired FROM timer WHERE id = ? ORDER BY rule",
                 documents.map { [TextAsBytes($0.text)] })
             return found.map { rows in

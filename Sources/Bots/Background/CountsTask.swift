@@ -18,7 +18,7 @@ struct CountsTask: BackgroundTask {
     let list: ListSource
 
     /// By then, all members know which rules are counted.
-    private static let propagationTime = Counts.othersInterval * 3
+    private static let propagationTime = Counts.countingCheckInterval * 3
     /// The shortest time between two recounts in a log. A member with other rules requests a recount of each document
     /// that it gets; without this pause the same documents would be enqueued over and over.
     private static let recountInterval: Duration = .seconds(5)

@@ -9,11 +9,11 @@ final class LeaderTasks: LeaderTask {
     /// How often the tasks check for work that other members have recorded, and the pause after an error.
     private static let interval: Duration = .seconds(1)
 
-    private let makers: [BackgroundTask.Factory]
+    private let factories: [BackgroundTask.Factory]
     private let failure = Monitor<(any Error)?>(nil)
 
     /// The tasks start when this member becomes the leader.
-    init(_ makers: [BackgroundTask.Factory]) { self.makers = makers }
+    init(_ factories: [BackgroundTask.Factory]) { self.factories = factories }
 
     /// Waits until a task fails with an error that no retry can fix. Never returns normally.
     ///
@@ -26,7 +26,7 @@ final class LeaderTasks: LeaderTask {
 
     func work(_ term: LeaderTerm) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for make in makers { group.addTask { try await self.work(term, make) } }
+            for make in factories { group.addTask { try await self.work(term, make) } }
             defer { group.cancelAll() }
             while try await group.next() != nil {}
         }

@@ -17,7 +17,7 @@ struct PassTask: BackgroundTask {
     let ledger: Ledger
     /// Seconds since 1970.
     let now: @Sendable () -> Int
-    let longestSleep: Duration
+    let maxSleep: Duration
     let isOneShot: Bool
     let logger: Logger
     private var times: PassTimes?
@@ -29,7 +29,7 @@ struct PassTask: BackgroundTask {
     ) {
         (self.schedules, self.runPass, self.ledger, self.logger) = (schedules, runPass, ledger, logger)
         now = settings.delivery.now
-        longestSleep = settings.delivery.intervals.longestSleep
+        maxSleep = settings.delivery.intervals.maxSleep
         isOneShot = settings.isOneShot
     }
 
@@ -46,7 +46,7 @@ struct PassTask: BackgroundTask {
             case .begin(let index):
                 guard try await run(index, at: now, &times) else { return BackgroundTaskResult() }
             case .wait(let due):
-                let wait = due.map { min(.seconds($0 - now), longestSleep) } ?? longestSleep
+                let wait = due.map { min(.seconds($0 - now), maxSleep) } ?? maxSleep
                 return BackgroundTaskResult(next: .now + wait)
             }
         }

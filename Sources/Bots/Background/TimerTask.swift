@@ -7,7 +7,7 @@ internal import Logging
 
 /// Enqueues documents whose timers are due, the earliest first.
 ///
-/// Notices a changed system clock within ``Delivery/Intervals/longestSleep``. Sleeps as long as there are no timers.
+/// Notices a changed system clock within ``Delivery/Intervals/maxSleep``. Sleeps as long as there are no timers.
 struct TimerTask: BackgroundTask {
     /// How many timers are read at once.
     private static let batchSize = 1_000
@@ -16,7 +16,7 @@ struct TimerTask: BackgroundTask {
     let rules: [String]
     /// Seconds since 1970.
     let now: @Sendable () -> Int
-    let longestSleep: Duration
+    let maxSleep: Duration
     let logger: Logger
     /// The timers that were appended to a log, which does not know which documents are under way. Nil without a log:
     /// the queue knows.
@@ -27,7 +27,7 @@ struct TimerTask: BackgroundTask {
     init(_ timers: DocumentTimers, _ rules: [String], _ settings: Delivery.Settings, _ logger: Logger) {
         (self.timers, self.rules, self.logger) = (timers, rules, logger)
         now = settings.now
-        longestSleep = settings.intervals.longestSleep
+        maxSleep = settings.intervals.maxSleep
     }
 
     var woken: Signal { timers.changed }
@@ -46,7 +46,7 @@ struct TimerTask: BackgroundTask {
         // With a log, the task runs at regular intervals.
         let next = enqueuer.isDurable ? nil : try await timers.next(after: now)
         return BackgroundTaskResult(
-            hasEnqueued: count > 0, next: next.map { .now + min(.seconds($0 - now), longestSleep) })
+            hasEnqueued: count > 0, next: next.map { .now + min(.seconds($0 - now), maxSleep) })
     }
 
     /// - Returns: How many documents were enqueued.

@@ -4,7 +4,7 @@ internal import Locking
 
 /// The feed of a keyspace, without documents, for the leader of a fleet.
 struct GatewayFeed: LeaderFeed {
-    private static let longestWait: Duration = .seconds(50)
+    private static let maxWait: Duration = .seconds(50)
 
     let gateway: Gateway
     /// Only these Sync Gateway channels. Nil: all channels that this user may read.
@@ -23,7 +23,7 @@ struct GatewayFeed: LeaderFeed {
     private let confirmed = Locked<ContinuousClock.Instant?>(nil)
 
     /// After this time without a request, another member may have read the feed and seen a reset.
-    private static let longestPause: Duration = .seconds(5)
+    private static let maxPause: Duration = .seconds(5)
 
     init(
         gateway: Gateway, channels: [String]?, start: SequenceID,
@@ -39,7 +39,7 @@ struct GatewayFeed: LeaderFeed {
             defer { confirmed = nil }
             return confirmed
         }
-        if last.map({ $0.duration(to: .now) > Self.longestPause }) != false { try await confirmDatabase() }
+        if last.map({ $0.duration(to: .now) > Self.maxPause }) != false { try await confirmDatabase() }
         // If the request fails, the database remains unconfirmed.
         let part = try await read(after: sequence, limit: limit)
         if let sequence, let reached = part.sequence, Self.isFarBehind(reached, sequence) {
@@ -64,7 +64,7 @@ struct GatewayFeed: LeaderFeed {
             return sequence
         }
         var request = ChangesRequest(
-            since: since ?? start, feed: .longpoll(timeout: Self.longestWait), includesDocuments: false, limit: limit,
+            since: since ?? start, feed: .longpoll(timeout: Self.maxWait), includesDocuments: false, limit: limit,
             filter: channels.map { .channels($0) })
         // The member that decides the change may have rules that resolve conflicts, even if this member has none.
         request.listsAllLeaves = true

@@ -83,7 +83,7 @@ struct SharedWork: Sendable {
                 // Writes of a member that has left don't count.
                 if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) {
                     counters.add(.fencedCommits)
-                    counters.loseAll()
+                    counters.loseAllLeases()
                 }
                 throw error
             }
@@ -101,7 +101,7 @@ struct SharedWork: Sendable {
     /// - Throws: ``StateError/fenced(_:)``.
     func requireTenure() throws {
         guard member.withLock({ $0?.mayAct == true }) else {
-            counters?.loseAll()
+            counters?.loseAllLeases()
             throw StateError.fenced("the leases were not renewed in time")
         }
     }

@@ -153,7 +153,7 @@ final class Standby: Sendable {
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection)
                 try engine.counters.store(connection)
                 if try EngineMember.isDrained(engine, connection) { return .drained }
-                return try PostgresWorkLog.holder(besides: engine.owner, shares: shares, connection)
+                return try PostgresWorkLog.holder(otherThan: engine.owner, shares: shares, connection)
                     .map { .runs($0) } ?? .free
             }
         } catch let error as PostgresError where error.sqlState == EngineSchema.undefinedTable {
@@ -173,20 +173,21 @@ final class Standby: Sendable {
             let now = ContinuousClock.now
             let reason = "\(error)"
             let isKnown =
-                state.lastLogged.map { $0.reason == reason && $0.at.duration(to: now) < Self.repetition } ?? false
-            let isSoon = state.lastActiveAt.map { $0.duration(to: now) < Self.shortActivity } ?? false
+                state.lastLogged.map { $0.reason == reason && $0.at.duration(to: now) < Self.repeatedLogInterval }
+                ?? false
+            let isRepeated = state.lastActiveAt.map { $0.duration(to: now) < Self.minActiveTime } ?? false
             if !isKnown { state.lastLogged = (reason, now) }
             (state.lastActiveAt, state.lostAt) = (now, nil)
-            return (!isKnown, isSoon)
+            return (!isKnown, isRepeated)
         }
         if mustTell { logger.warning("stopped acting for the fleet", metadata: [LogKey.reason: "\(error)"]) }
         await report.reconnect()
         if mustWait { try await Task.sleep(for: .seconds(1)) }
     }
 
-    private static let shortActivity: Duration = .seconds(5)
+    private static let minActiveTime: Duration = .seconds(5)
     /// How often a persistent error is logged.
-    private static let repetition: Duration = .seconds(60)
+    private static let repeatedLogInterval: Duration = .seconds(60)
 
     /// Leaves the fleet as the process ends.
     func leave() {

@@ -20,7 +20,7 @@ struct DeadLetteredDocumentReader {
         self.gateway = gateway
         self.decidesDeletions = decidesDeletions
         // Besides the response itself, memory holds its documents several times.
-        answerLimit = min(CurrentDocumentReader.answerLimitForSeveral, max(1, settings.capacity.memory.limit / 4))
+        answerLimit = min(CurrentDocumentReader.batchAnswerLimit, max(1, settings.capacity.memory.limit / 4))
         contact = GatewayContact(settings: settings.retries, logger: logger) { await progress.noteRetry() }
         reader = contact.makeReader(of: gateway)
     }

@@ -7,7 +7,7 @@ internal import Logging
 struct FeedSource: WorkSource {
     /// How long the next feed request waits, at most, for the writes of the last changes. A gateway takes about this
     /// long for a small write, and a concurrent longpoll would slow it down.
-    private static let longestRest: Duration = .milliseconds(20)
+    private static let maxWriteWait: Duration = .milliseconds(20)
 
     let gateway: Gateway
     let start: SequenceID
@@ -36,7 +36,7 @@ struct FeedSource: WorkSource {
         reader.listener.confirmDatabase = confirmDatabase
         reader.listener.noteCaughtUp = { await delivery.noteCaughtUp($0) }
         reader.listener.noteAnswer = noteAnswer
-        reader.listener.delayNextRequest = { try await progress.waitUntilSettled(atMost: Self.longestRest) }
+        reader.listener.delayNextRequest = { try await progress.waitUntilSettled(atMost: Self.maxWriteWait) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)

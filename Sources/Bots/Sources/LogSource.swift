@@ -68,20 +68,20 @@ struct LogSource: WorkSource {
     /// Ends the member after a feed error that a retry can't fix. The leader itself would retry.
     private struct FeedEnd {
         private let cause = Locked<(any Error)?>(nil)
-        private let came = Signal()
+        private let hasError = Signal()
 
         func watch(_ body: () async throws -> Void) async throws {
             do { try await body() } catch {
                 guard error is DatabaseReset || error is RunError else { throw error }
                 cause.withLock { $0 = error }
-                came.raise()
+                hasError.raise()
                 throw CancellationError()
             }
         }
 
         /// - Throws: The error, `CancellationError`.
         func wait() async throws {
-            try await came.wait()
+            try await hasError.wait()
             if let cause = cause.withLock(\.self) { throw cause }
         }
     }

@@ -14,14 +14,14 @@ struct Renewal {
 
     let reset: DatabaseReset
     /// Whether the run may open another state and write the mark: false for a dry run.
-    let choosesState: Bool
+    let mayChangeState: Bool
     /// Whether another state belongs to the database with the current mark.
     let isKnownToAnotherState: Bool
     /// Whether the database was found at a new address.
     let isAtNewAddress: Bool
 
     var first: Step {
-        guard choosesState, let identity = reset.mark?.identity else {
+        guard mayChangeState, let identity = reset.mark?.identity else {
             return .forget(identity: reset.mark?.identity)
         }
         if reset.isOlder { return .replaceMark(identity: identity) }

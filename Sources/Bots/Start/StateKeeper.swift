@@ -70,7 +70,7 @@ struct StateKeeper: Sendable {
     ///   - beforeCreation: Called before a state is created. An error refuses the run, which then leaves nothing behind.
     init(
         place: StatePlace, gateway: Gateway, name: String, retries: RetryPolicy.Settings, report: RunReport,
-        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseResetDetector.longestInterval,
+        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseResetDetector.maxInterval,
         lostMark: DatabaseResetDetector.LostMark = .writeAgain,
         beforeCreation: @escaping @Sendable () async throws(GatewayError) -> Void = {}
     ) {
@@ -154,7 +154,7 @@ struct StateKeeper: Sendable {
             try await beforeCreation()
         }
         if place.purpose == .run, observation == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
-            (observation, mark) = try await contact.ask(leaveMark)
+            (observation, mark) = try await contact.ask(createMark)
         }
         let opened = try await open(observation)
         log(opened)
@@ -182,7 +182,7 @@ struct StateKeeper: Sendable {
         }
     }
 
-    private func leaveMark() async throws -> (DatabaseObservation, StoredMark?) {
+    private func createMark() async throws -> (DatabaseObservation, StoredMark?) {
         try await observation { () async throws(GatewayError) in
             let left = try await marks.create()
             return (left.mark, left.generation)
@@ -262,7 +262,7 @@ struct StateKeeper: Sendable {
             isKnownToAnotherState = try place.catalogue.hasState(of: identity, otherThan: state.ledger)
         }
         return Renewal(
-            reset: reset, choosesState: !place.isReadOnly, isKnownToAnotherState: isKnownToAnotherState,
+            reset: reset, mayChangeState: !place.isReadOnly, isKnownToAnotherState: isKnownToAnotherState,
             isAtNewAddress: state.formerAddress != nil)
     }
 

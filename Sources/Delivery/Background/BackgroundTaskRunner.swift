@@ -4,7 +4,7 @@ internal import ServiceLifecycle
 
 /// Runs the background tasks of a process that reads the feed itself.
 struct BackgroundTaskRunner: Sendable {
-    let makers: [BackgroundTask.Factory]
+    let factories: [BackgroundTask.Factory]
     let flow: CandidateFlow
     /// Whether the run finishes the remaining work at its end.
     let endsOnceSettled: Bool
@@ -13,14 +13,14 @@ struct BackgroundTaskRunner: Sendable {
     ///
     /// - Throws: Errors of `read` and of the background tasks.
     func run(whileReading read: @escaping @Sendable () async throws -> Void) async throws {
-        guard !makers.isEmpty else { return try await read() }
+        guard !factories.isEmpty else { return try await read() }
         let isOver = Monitor(false)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await read()
                 isOver.with { $0 = true }
             }
-            for make in makers {
+            for make in factories {
                 group.addTask {
                     var task = make()
                     try await task.work(enqueuer(for: task), until: isOver)
@@ -37,7 +37,7 @@ struct BackgroundTaskRunner: Sendable {
 
     /// In a run with an end, executes the tasks until none has work left; in a stopped run, once.
     private func finishRemaining() async throws {
-        var backgroundTasks = makers.map { $0() }
+        var backgroundTasks = factories.map { $0() }
         let enqueuers = backgroundTasks.map(enqueuer)
         var isSettled = false
         while !isSettled {

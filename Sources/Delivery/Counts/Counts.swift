@@ -23,7 +23,7 @@ package final class Counts: Sendable {
     }
 
     /// Whether another process keeps the counts. Then it must count again the documents that this process decides.
-    let asksForRecounts: Bool
+    let requestsRecounts: Bool
     private let ledger: Ledger
     private let aggregates: [AggregateRule]
     private let state: Locked<State>
@@ -39,13 +39,13 @@ package final class Counts: Sendable {
 
     /// For a process that works next to the one that keeps the counts. Nil if no rule counts.
     package static func requestingRecounts(_ ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
-        ruleSet.aggregates.isEmpty ? nil : Counts([], [:], ledger, asksForRecounts: true)
+        ruleSet.aggregates.isEmpty ? nil : Counts([], [:], ledger, requestsRecounts: true)
     }
 
     private init(
-        _ rules: [AggregateRule], _ known: [Int: Ledger.CountedRule], _ ledger: Ledger, asksForRecounts: Bool = false
+        _ rules: [AggregateRule], _ known: [Int: Ledger.CountedRule], _ ledger: Ledger, requestsRecounts: Bool = false
     ) {
-        self.asksForRecounts = asksForRecounts
+        self.requestsRecounts = requestsRecounts
         self.ledger = ledger
         aggregates = rules
         state = Locked(State(isComplete: known.values.allSatisfy(\.isComplete), known: known))
@@ -90,7 +90,7 @@ package final class Counts: Sendable {
     func changes(of outcomes: CandidateOutcomes) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
         var changes = makeChanges()
-        if asksForRecounts {
+        if requestsRecounts {
             changes.undecided = outcomes.candidates.map(\.id)
             return changes
         }
@@ -121,9 +121,9 @@ package final class Counts: Sendable {
 
     /// Whether there is anything to count. Members that share the work must regularly look up each other's rules.
     private func isCounting() async throws(StateError) -> Bool {
-        guard ledger.isShared, !asksForRecounts else { return true }
-        if aggregates.isEmpty, try await noMemberCounts() { return false }
-        if state.withLock(\.refreshedAt).duration(to: .now) > Self.othersInterval { try await refreshRules() }
+        guard ledger.isShared, !requestsRecounts else { return true }
+        if aggregates.isEmpty, try await noMemberHasCounts() { return false }
+        if state.withLock(\.refreshedAt).duration(to: .now) > Self.countingCheckInterval { try await refreshRules() }
         return true
     }
 
@@ -140,7 +140,7 @@ package final class Counts: Sendable {
     /// Keeps this process's rules on record for the other members, until it is cancelled.
     package func keepRecorded() async throws {
         while true {
-            try await Task.sleep(for: Self.othersInterval * 5)
+            try await Task.sleep(for: Self.countingCheckInterval * 5)
             guard !aggregates.isEmpty else { continue }
             // Other tasks notice whether the engine answers.
             try? await refreshRules()
@@ -148,11 +148,13 @@ package final class Counts: Sendable {
     }
 
     /// How soon a process without rules that count notices that another process has some.
-    package static let othersInterval: Duration = .seconds(1)
+    package static let countingCheckInterval: Duration = .seconds(1)
 
-    private func noMemberCounts() async throws(StateError) -> Bool {
+    private func noMemberHasCounts() async throws(StateError) -> Bool {
         let now = ContinuousClock.now
-        if let at = state.withLock(\.lastWithoutCounting), at.duration(to: now) < Self.othersInterval { return true }
+        if let at = state.withLock(\.lastWithoutCounting), at.duration(to: now) < Self.countingCheckInterval {
+            return true
+        }
         guard try await ledger.countedRules().isEmpty else { return false }
         state.withLock { $0.lastWithoutCounting = now }
         return true

@@ -18,9 +18,9 @@ actor MemoryBudget {
     /// The room that targets take or have reserved.
     private var targetBytes = 0
     /// Whether a document of any size is being requested.
-    private var readsAlone = false
+    private var isReadingLargeDocument = false
     /// The room that the last such document took.
-    private var lastAlone = 0
+    private var largeDocumentBytes = 0
     /// How many times readers were woken.
     private(set) var wakes = 0
 
@@ -126,7 +126,7 @@ actor MemoryBudget {
         /// The longest answer, in bytes.
         let limit: Int
         /// Whether it is a single document of any size. Only one of these is requested at a time.
-        let isAlone: Bool
+        let isSingle: Bool
         fileprivate let purpose: Purpose
         fileprivate let bytes: Int
     }
@@ -135,10 +135,10 @@ actor MemoryBudget {
     nonisolated var portionLimit: Int { min(2 << 20, max(1, pool.limit / 12)) }
 
     /// The next portion of documents of unknown size.
-    func portion(of purpose: Purpose, isAlone: Bool) -> Portion {
+    func portion(of purpose: Purpose, isSingle: Bool) -> Portion {
         // It is probably as large as the previous one.
-        let bytes = max(Content.copies * portionLimit, isAlone ? lastAlone : 0)
-        return Portion(limit: portionLimit, isAlone: isAlone, purpose: purpose, bytes: bytes)
+        let bytes = max(Content.copies * portionLimit, isSingle ? largeDocumentBytes : 0)
+        return Portion(limit: portionLimit, isSingle: isSingle, purpose: purpose, bytes: bytes)
     }
 
     /// Waits for room for a first portion. ``end(_:bytes:of:)`` must follow.
@@ -171,7 +171,7 @@ actor MemoryBudget {
     }
 
     private func mayRead(_ portion: Portion, isFirst: Bool) -> Bool {
-        if portion.isAlone, readsAlone { return false }
+        if portion.isSingle, isReadingLargeDocument { return false }
         return isFirst || share.hasRoom(for: portion.bytes) || isReservedForTargets(portion)
     }
 
@@ -181,7 +181,7 @@ actor MemoryBudget {
     }
 
     private func begin(_ portion: Portion) {
-        if portion.isAlone { readsAlone = true }
+        if portion.isSingle { isReadingLargeDocument = true }
         if portion.purpose == .targets { targetBytes += portion.bytes }
         share.add(portion.bytes)
     }
@@ -192,7 +192,7 @@ actor MemoryBudget {
     ///   - bytes: How much room its documents take.
     ///   - reading: Holds their room, unless they are candidates.
     func end(_ portion: Portion, bytes: Int, of reading: Reading) {
-        if portion.isAlone { (readsAlone, lastAlone) = (false, bytes) }
+        if portion.isSingle { (isReadingLargeDocument, largeDocumentBytes) = (false, bytes) }
         if portion.purpose == .targets { targetBytes += bytes - portion.bytes }
         if portion.purpose != .candidates { reading.ownBytes.withLock { $0 += bytes } }
         giveBack(bytes: portion.bytes - bytes, documents: 0)

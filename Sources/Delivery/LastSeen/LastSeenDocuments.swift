@@ -25,7 +25,7 @@ package final class LastSeenDocuments: Sendable {
         _ ruleSet: RuleSet, in ledger: Ledger, belongsToRun: Bool = true
     ) async throws(StateError) -> (documents: LastSeenDocuments?, edited: [String]) {
         let rules = ruleSet.comparing
-        let found = try await ledger.openLastSeen(rules, isAlone: belongsToRun && !ledger.isShared)
+        let found = try await ledger.openLastSeen(rules, isExclusive: belongsToRun && !ledger.isShared)
         guard !rules.isEmpty else { return (nil, []) }
         return (try LastSeenDocuments(rules, found.numbers, ledger), found.edited)
     }

@@ -14,7 +14,7 @@ struct BatchingPolicy: Sendable {
     /// This many bytes of candidates are worth a request.
     static let worthwhileBytes = 1 << 20
     /// Candidates that arrive this long after the last request began do not wait for its answer.
-    static let longestGathering: Duration = .seconds(1)
+    static let maxGatheringTime: Duration = .seconds(1)
 
     /// Whether candidates are gathered because more will follow at once.
     var gathers = false
@@ -26,7 +26,7 @@ struct BatchingPolicy: Sendable {
     func mayTake(documents: Int, bytes: Int, now: Instant) -> Bool {
         guard busyWriters.count >= (gathers ? 1 : Self.requestsAtOnce), let lastTaken else { return true }
         return documents >= Self.worthwhileDocuments || bytes >= Self.worthwhileBytes
-            || lastTaken.duration(to: now) >= Self.longestGathering
+            || lastTaken.duration(to: now) >= Self.maxGatheringTime
     }
 
     mutating func noteTaken(writer: Int, now: Instant) {

@@ -54,7 +54,7 @@ package struct Content: Sendable {
     var isUnread: Bool { mustBeRead || document.isEmpty }
 
     /// Whether it is unknown if the document expires, because it came from the feed or a list.
-    var lacksExpiry: Bool { !wasRead && !isDeleted }
+    var isExpiryUnknown: Bool { !wasRead && !isDeleted }
 
     /// Its revision, if it must be read for the members of its tombstone.
     var unreadTombstone: RevisionID? { isDeleted && document.isEmpty ? revision : nil }

@@ -16,7 +16,7 @@ package struct History: Sendable {
     /// Whether it has waited for something before.
     package var hasWaited = false
     /// Why it is decided alone.
-    var burden = Burden.none
+    var isolationReason = IsolationReason.none
     /// Whether the fired rules are counted already: a second decision does not count.
     var isCounted = false
     /// Whether it is counted as a match.
@@ -30,7 +30,7 @@ package struct History: Sendable {
     var lastRule: String?
 
     /// What its decision needs.
-    enum Burden: Int, Sendable {
+    enum IsolationReason: Int, Sendable {
         case none
         /// Its programs are slow.
         case slow
@@ -40,8 +40,8 @@ package struct History: Sendable {
 
     /// Whether it was postponed because its programs are slow, or its effects take much memory: then it is decided
     /// alone.
-    var isSlow: Bool { burden != .none }
-    var hasLargeEffects: Bool { burden == .large }
+    var isSlow: Bool { isolationReason != .none }
+    var hasLargeEffects: Bool { isolationReason == .large }
 
     /// Whether it has just had another ten consecutive conflicts.
     var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: AttemptLimits.conflicts) }

@@ -33,9 +33,9 @@ struct CandidateOutcomes: Sendable {
     private(set) var decided: [Ended] = []
     private(set) var skipped: [Ended] = []
     private(set) var deadLettered: [(ended: Ended, deadLetter: DeadLetter)] = []
-    /// Writes that a dry run has shown, including ``shownDeletions``.
+    /// Writes that a dry run has shown, including ``previewedDeletions``.
     var shown = 0
-    var shownDeletions = 0
+    var previewedDeletions = 0
     private var conflicts = 0
     private var rejected = 0
 
@@ -160,7 +160,7 @@ extension CandidateOutcomes {
             if case .unchanged = ended.outcome { !ended.result.rules.isEmpty } else { false }
         }
         counters.preview.written += shown
-        counters.preview.deleted += shownDeletions
+        counters.preview.deleted += previewedDeletions
         counters.conflicts += conflicts
         counters.rejected += rejected
         counters.deadLetters -= unsavedDeadLetters

@@ -174,8 +174,8 @@ extension CandidateProgress {
         case .impossible(let reason): return apply(.end(.deadLettered(candidate.deadLetter(reason: reason))))
         case .refused(let deadLetter): return apply(.end(.deadLettered(deadLetter)))
         case .deferred(let reason):
-            if reason == .slow, !candidate.history.isSlow { candidate.history.burden = .slow }
-            if reason == .large { candidate.history.burden = .large }
+            if reason == .slow, !candidate.history.isSlow { candidate.history.isolationReason = .slow }
+            if reason == .large { candidate.history.isolationReason = .large }
             return apply(.again)
         case .noProcess: return apply(.again)
         case .waits(let due, let lastRule):
@@ -210,7 +210,7 @@ extension CandidateProgress {
 
     /// How many consecutive decisions may be outdated because the document keeps changing. After that, a change from
     /// the feed is carried out anyway, since the feed will return the next one. Other candidates are postponed.
-    static let outdatedBeforeInsisting = 5
+    static let maxOutdatedDecisions = 5
 
     mutating func take(_ answer: StageAnswer, now: Instant) -> Command {
         switch answer {
@@ -220,7 +220,7 @@ extension CandidateProgress {
         case .outdated:
             candidate.content.drop()
             candidate.history.outdatedDecisions += 1
-            let isBusy = candidate.history.outdatedDecisions.isMultiple(of: Self.outdatedBeforeInsisting)
+            let isBusy = candidate.history.outdatedDecisions.isMultiple(of: Self.maxOutdatedDecisions)
             return apply(isBusy ? .wait(until: now + AttemptLimits.contestedWait) : .again)
         case .impossible(let rule, let reason):
             return apply(.end(.deadLettered(candidate.deadLetter(rule: rule, reason: reason))))

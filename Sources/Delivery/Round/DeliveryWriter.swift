@@ -33,9 +33,9 @@ struct DeliveryWriter: Sendable {
             if open.isEmpty { return }
             while !open.isEmpty {
                 var round = Round(context)
-                let later = takeLater(from: &open)
+                let later = deferCandidates(from: &open)
                 try await round.run(&open, &writer)
-                try await finishLater(round.forReceivers, round.heldReadings, to: pending)
+                try await finishAfterReceivers(round.awaitingReceivers, round.heldReadings, to: pending)
                 try await writer.pause(before: round.undecided)
                 open = round.again + later
             }
@@ -47,7 +47,7 @@ struct DeliveryWriter: Sendable {
     /// only while it holds none.
     ///
     /// - Returns: The candidates of later rounds.
-    private func takeLater(from open: inout [Candidate]) -> [Candidate] {
+    private func deferCandidates(from open: inout [Candidate]) -> [Candidate] {
         let slow = open.filter(\.history.isSlow)
         var later: [Candidate] = []
         if !slow.isEmpty, open.count > 1 {
@@ -62,7 +62,7 @@ struct DeliveryWriter: Sendable {
     }
 
     /// Passes on candidates that wait for receivers. Returns when they are settled, or soon.
-    private func finishLater(
+    private func finishAfterReceivers(
         _ active: [CandidateProgress], _ readings: [MemoryBudget.Reading],
         to pending: AsyncStream<WebhookBatch>.Continuation
     ) async throws {

@@ -12,9 +12,9 @@ extension Round {
         var left = active.indices.filter { active[$0].candidate.mayBeInConflict }[...]
         guard !left.isEmpty else { return }
         var reading: MemoryBudget.Reading?
-        var (bytes, isAlone) = (0, false)
+        var (bytes, isSingle) = (0, false)
         while !left.isEmpty, bytes < context.limits.bytes {
-            let portion = await context.flow.budget.portion(of: .leaves, isAlone: isAlone)
+            let portion = await context.flow.budget.portion(of: .leaves, isSingle: isSingle)
             // It holds nothing, but would keep this round waiting for itself.
             if bytes == 0 { reading = nil }
             guard let begun = try await begin(portion, after: reading) else { break }
@@ -24,7 +24,7 @@ extension Round {
             left = left.dropFirst(read.documentCount)
             bytes += read.byteCount
             // The next document is probably as large as this one.
-            isAlone = read.documentCount == 0 || isAlone && read.byteCount > portion.limit
+            isSingle = read.documentCount == 0 || isSingle && read.byteCount > portion.limit
         }
         if let reading { readings.append(reading) }
         // There is no room for the others now.
@@ -50,7 +50,7 @@ extension Round {
         do {
             let read = try await resolver.conflicts(
                 among: places.map { (active[$0].candidate.id, active[$0].candidate.reason.leaves) },
-                LeavesPortion(limit: portion.limit, isAlone: portion.isAlone))
+                LeavesPortion(limit: portion.limit, isSingle: portion.isSingle))
             await budget.end(portion, bytes: Content.copies * read.byteCount, of: reading)
             return read
         } catch {

@@ -37,7 +37,7 @@ extension Round {
     /// Waits for room for the effects of a candidate if they take much memory.
     private func beginLargeEffects() async throws -> LargeEffects? {
         guard active.contains(where: \.candidate.history.hasLargeEffects) else { return nil }
-        let portion = await context.flow.budget.portion(of: .results, isAlone: true)
+        let portion = await context.flow.budget.portion(of: .results, isSingle: true)
         return LargeEffects(portion: portion, reading: try await context.flow.budget.beginReading(portion))
     }
 
@@ -105,7 +105,7 @@ extension Round {
     /// Notes each candidate's contributions to totals, and refuses plans whose rule chain would become too long. Reads
     /// from the state, once per batch, which rules led to the documents with contributions.
     private mutating func noteContributions() async throws {
-        guard let counts = context.state.counts, !counts.asksForRecounts else { return }
+        guard let counts = context.state.counts, !counts.requestsRecounts else { return }
         let adding = active.filter { progress in
             progress.plan.map { $0.decision.resolution == nil && !$0.decision.contributions.isEmpty } ?? false
         }

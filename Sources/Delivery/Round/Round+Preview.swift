@@ -37,7 +37,7 @@ extension Round {
             }
             try await preview.show(staged[index].plan.report.with(finding.related))
             outcomes.shown += finding.puts.count { places.insert($0.order.place).inserted } + finding.writes
-            outcomes.shownDeletions += finding.deletions
+            outcomes.previewedDeletions += finding.deletions
             follow(active[index].endShown(), of: index)
         }
         removeFinished()

@@ -9,7 +9,7 @@ extension RoundContext {
     func mustBeRead(_ candidate: Candidate) -> Bool {
         // The feed and lists do not show when a document expires.
         candidate.content.isUnread
-            || gateway.keepsExpiry && candidate.content.lacksExpiry && !candidate.reason.countsOnly
+            || gateway.keepsExpiry && candidate.content.isExpiryUnknown && !candidate.reason.countsOnly
     }
 }
 
@@ -28,7 +28,7 @@ extension Round {
         left = await emptied(left)[...]
         while !left.isEmpty, active.reduce(0, { $0 + $1.candidate.content.byteCount }) < context.limits.bytes {
             let budget = context.flow.budget
-            let portion = await budget.portion(of: .candidates, isAlone: sender.reader.most == 1)
+            let portion = await budget.portion(of: .candidates, isSingle: sender.reader.most == 1)
             let reading: MemoryBudget.Reading
             if let begun = self.reading, !active.isEmpty {
                 guard await budget.continueReading(portion) else { break }
@@ -57,7 +57,7 @@ extension Round {
         for index in group.indices { await context.flow.mergeWaiting(into: &group[index]) }
         left.replaceSubrange(left.startIndex..<left.startIndex + group.count, with: group)
         let newestDeadLetter = try await context.state.deadLettered.newest(in: context.state.ledger)
-        guard var lookups = try await sender.reader.readSeveral(group.map(\.id)[...], limit: portion.limit) else {
+        guard var lookups = try await sender.reader.readBatch(group.map(\.id)[...], limit: portion.limit) else {
             return
         }
         let tombstones = try await Tombstones(of: group, &lookups, sender.reader, limit: portion.limit)

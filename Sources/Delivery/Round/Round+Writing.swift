@@ -9,7 +9,7 @@ internal import Rules
 extension Round {
     /// Writes the documents, and ends the remaining candidates as the answers arrive.
     mutating func write(_ sender: inout BulkSender) async throws {
-        let keepsContent = context.settings.observer?.wantsDocuments == true
+        let keepsContent = context.settings.observer?.needsDocuments == true
         var writing: [CandidateProgress] = []
         var requests: [OwnWriteRequest] = []
         for index in active.indices {
@@ -46,8 +46,8 @@ extension RoundContext {
         if let observer = settings.observer, !written.isEmpty {
             observer.note(
                 .wrote(
-                    written.suffix(observer.wantedWrites).map { progress, request in
-                        shown(progress, request, withContent: observer.wantsDocuments)
+                    written.suffix(observer.maxReportedWrites).map { progress, request in
+                        shown(progress, request, withContent: observer.needsDocuments)
                     }))
         }
         guard logger.logLevel <= .debug else { return }

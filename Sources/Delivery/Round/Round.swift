@@ -15,7 +15,7 @@ struct Round {
     /// Candidates for the next round of the same writer.
     private(set) var again: [Candidate] = []
     /// Candidates that continue once receivers have answered.
-    private(set) var forReceivers: [CandidateProgress] = []
+    private(set) var awaitingReceivers: [CandidateProgress] = []
     /// How many candidates are decided again because no process could be started.
     var undecided = 0
     /// Of the documents that were read again; nil if there are none.
@@ -76,7 +76,7 @@ struct Round {
         try await pass(&writer.put)
         try await pass(&writer.related)
         if context.webhooks != nil {
-            forReceivers = active.filter { $0.plan?.sendsWebhooks == true }
+            awaitingReceivers = active.filter { $0.plan?.sendsWebhooks == true }
             active.removeAll { $0.plan?.sendsWebhooks == true }
         }
         try await finish(writer.lines, &writer.sender)
@@ -98,7 +98,7 @@ struct Round {
 
     /// Lets a stage carry out its part of the decisions.
     private mutating func pass(_ stage: inout some EffectStage) async throws {
-        let affected = active.indices.filter { active[$0].plan.map(stage.isFor) == true }
+        let affected = active.indices.filter { active[$0].plan.map(stage.applies) == true }
         guard !affected.isEmpty else { return }
         // Candidates that are over need not wait for others.
         if stage.mayTakeLong { try await record() }

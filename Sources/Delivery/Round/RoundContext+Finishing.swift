@@ -70,7 +70,7 @@ extension RoundContext {
             seen: state.lastSeen?.changes(outcomes.decided, keepsExisting: mode.onlyLearns) ?? SeenChanges(),
             caused: outcomes.caused,
             ownWrites: outcomes.ownWrites,
-            survivors: outcomes.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
+            survivedDocuments: outcomes.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
             counts: try await state.counts?.changes(of: outcomes))
     }
 

@@ -5,7 +5,7 @@ struct BusyStage: EffectStage {
     let context: RoundContext
     let mayTakeLong = false
 
-    func isFor(_ plan: Plan) -> Bool { plan.decision.isChanged }
+    func applies(to plan: Plan) -> Bool { plan.decision.isChanged }
 
     func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
         let places = plans.map { DocumentAddress(keyspace: nil, id: $0.candidate.id) }

@@ -4,7 +4,7 @@ protocol EffectStage {
     var mayTakeLong: Bool { get }
 
     /// Whether a decision has effects of this stage.
-    func isFor(_ plan: Plan) -> Bool
+    func applies(to plan: Plan) -> Bool
 
     /// Carries out effects of decisions. Repeating it is harmless: completed effects are detected.
     ///

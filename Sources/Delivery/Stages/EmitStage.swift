@@ -12,7 +12,7 @@ struct EmitStage: EffectStage {
     let context: RoundContext
 
     /// Webhooks were sent before this stage, so after it all effects outside the database are done.
-    func isFor(_ plan: Plan) -> Bool { !plan.decision.outside.isEmpty }
+    func applies(to plan: Plan) -> Bool { !plan.decision.outside.isEmpty }
 
     /// - Throws: `RunError` with `.cannotWrite`: the changes are not finished, so the next run emits their lines again.
     func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {

@@ -10,7 +10,7 @@ struct PutStage: EffectStage {
     let context: RoundContext
     var targets: TargetWriter
 
-    func isFor(_ plan: Plan) -> Bool { !plan.decision.puts.isEmpty }
+    func applies(to plan: Plan) -> Bool { !plan.decision.puts.isEmpty }
 
     mutating func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
         let result = try await write(context.puts(of: plans), plans.map(context.trigger))
@@ -30,7 +30,7 @@ struct PutStage: EffectStage {
             var result = try await targets.write(batch, triggers: triggers)
             context.settings.observe(result.documents)
             context.log(result.documents)
-            await decideWritten(result.documents.filter { $0.place.keyspace == nil })
+            await decideWrittenTargets(result.documents.filter { $0.place.keyspace == nil })
             result.documents = []
             await queue.release(held)
             return result
@@ -41,16 +41,16 @@ struct PutStage: EffectStage {
     }
 
     /// A run with an end does not wait until the feed returns its writes to other documents: it decides them itself.
-    func decideWritten(_ written: [WrittenTarget]) async {
+    func decideWrittenTargets(_ written: [WrittenTarget]) async {
         let mode = context.mode
         guard mode.endsOnceSettled else { return }
         // A document may still add to a total when rules no longer fire on it.
-        let countsAll = context.state.counts?.asksForRecounts == false
-        if countsAll { context.state.counts?.noteDecided(written) }
+        let countsDocuments = context.state.counts?.requestsRecounts == false
+        if countsDocuments { context.state.counts?.noteDecided(written) }
         let candidates = written.filter { other in
             // A pass decides no tombstones.
             !(other.isDeletion && !mode.decidesChanges)
-                && (countsAll || other.rulesMayFire)
+                && (countsDocuments || other.rulesMayFire)
         }.map { other in
             other.isDeletion
                 ? Candidate(ofDeletion: other.place.id, other.revision, sequence: nil, readsMembers: false)
@@ -110,7 +110,7 @@ extension RoundContext {
             id: candidate.id, revision: candidate.content.revision, isDeleted: candidate.content.isDeleted,
             isWritten: plan.decision.isChanged,
             willBeDecidedAgain: isFromFeed
-                && candidate.history.outdatedDecisions >= CandidateProgress.outdatedBeforeInsisting)
+                && candidate.history.outdatedDecisions >= CandidateProgress.maxOutdatedDecisions)
     }
 
     func log(_ written: [WrittenTarget]) {
@@ -132,7 +132,7 @@ extension Delivery.Settings {
         guard let observer, !written.isEmpty else { return }
         observer.note(
             .wrote(
-                written.suffix(observer.wantedWrites).map { other in
+                written.suffix(observer.maxReportedWrites).map { other in
                     WrittenDocument(
                         id: other.place.id, keyspace: other.place.keyspace, revision: other.revision,
                         rules: other.rules, isDeletion: other.isDeletion)

@@ -11,7 +11,7 @@ struct RelatedStage: EffectStage {
     var put: PutStage
     var search: RelatedSearch
 
-    func isFor(_ plan: Plan) -> Bool { !plan.decision.related.isEmpty }
+    func applies(to plan: Plan) -> Bool { !plan.decision.related.isEmpty }
 
     mutating func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
         var result = TargetResult()
@@ -94,7 +94,7 @@ struct RelatedStage: EffectStage {
             let again = try await put.targets.write(targets, in: nil, batch, triggers, &result)
             context.settings.observe(result.documents)
             context.log(result.documents)
-            await put.decideWritten(result.documents)
+            await put.decideWrittenTargets(result.documents)
             // There may be very many documents.
             result.documents = []
             await queue.release(held)

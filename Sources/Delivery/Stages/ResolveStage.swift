@@ -8,7 +8,7 @@ internal import Rules
 struct ResolveStage: EffectStage {
     let context: RoundContext
 
-    func isFor(_ plan: Plan) -> Bool { plan.decision.resolution != nil }
+    func applies(to plan: Plan) -> Bool { plan.decision.resolution != nil }
 
     func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
         let cases = plans.compactMap { plan -> ConflictCase? in

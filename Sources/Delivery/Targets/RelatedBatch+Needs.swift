@@ -17,13 +17,13 @@ private struct RelatedPage {
     private let ended: Set<Int>
     private(set) var needs: TargetNeeds
     /// For each target, how many of its orders were processed.
-    private var looked: [Int]
+    private var checkedCount: [Int]
 
     init(_ targets: [Target], _ lookups: [DocumentLookup], _ batch: RelatedBatch, ended: Set<Int>) {
         self.batch = batch
         self.ended = ended
         needs = TargetNeeds(targets)
-        looked = targets.map { _ in 0 }
+        checkedCount = targets.map { _ in 0 }
         for (index, lookup) in zip(targets.indices, lookups) { note(lookup, of: index) }
     }
 
@@ -64,9 +64,9 @@ private struct RelatedPage {
     /// The next order for which the document must be decided; nil if there is none.
     private mutating func nextOrder(of index: Int) -> Int? {
         let target = needs.needs[index].target
-        while looked[index] < target.orders.count {
-            let order = target.orders[looked[index]]
-            looked[index] += 1
+        while checkedCount[index] < target.orders.count {
+            let order = target.orders[checkedCount[index]]
+            checkedCount[index] += 1
             let plan = batch.orders[order].plan
             guard let current = current(index), needs.needs[index].content?.isDeletion != true, !ended.contains(plan),
                 needs.failures[plan] == nil

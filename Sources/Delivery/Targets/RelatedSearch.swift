@@ -59,11 +59,11 @@ struct RelatedSearch {
     ///
     /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
     mutating func find(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
-        let areNamed = queries.map { $0.ids != nil }
-        var read = try await read(zip(queries, areNamed).filter(\.1).map(\.0)).makeIterator()
-        var searched = try await search(zip(queries, areNamed).filter { !$0.1 }.map(\.0)).makeIterator()
+        let haveIDs = queries.map { $0.ids != nil }
+        var read = try await read(zip(queries, haveIDs).filter(\.1).map(\.0)).makeIterator()
+        var searched = try await search(zip(queries, haveIDs).filter { !$0.1 }.map(\.0)).makeIterator()
         var found: [RelatedDocuments] = []
-        for isNamed in areNamed {
+        for isNamed in haveIDs {
             guard let next = isNamed ? read.next() : searched.next() else { break }
             found.append(next)
         }

@@ -18,7 +18,7 @@ actor SharedSearch {
     private let pass: SearchPass
     private var waiting: [SearchRequest] = []
     private var results: [Int: Result<[RelatedDocuments], any Error>] = [:]
-    private var sleepers: [CheckedContinuation<Void, Never>] = []
+    private var waiters: [CheckedContinuation<Void, Never>] = []
     private var isRunning = false
     private var nextNumber = 0
 
@@ -37,7 +37,7 @@ actor SharedSearch {
         while true {
             if let result = results.removeValue(forKey: number) { return try result.get() }
             if isRunning {
-                await withCheckedContinuation { sleepers.append($0) }
+                await withCheckedContinuation { waiters.append($0) }
             } else {
                 await runPass()
             }
@@ -55,9 +55,9 @@ actor SharedSearch {
             for request in requests { results[request.number] = .failure(error) }
         }
         isRunning = false
-        let woken = sleepers
-        sleepers = []
-        for sleeper in woken { sleeper.resume() }
+        let woken = waiters
+        waiters = []
+        for waiter in woken { waiter.resume() }
     }
 }
 

@@ -20,10 +20,10 @@ extension TargetWriter {
         guard var reader = senders[keyspace]?.reader else { throw Self.noKeyspace(keyspace) }
         defer { senders[keyspace]?.reader = reader }
         while true {
-            let portion = await budget.portion(of: .targets, isAlone: reader.most == 1)
+            let portion = await budget.portion(of: .targets, isSingle: reader.most == 1)
             let reading = try await budget.beginReading(portion)
             let lookups: [DocumentLookup]?
-            do { lookups = try await reader.readSeveral(ids[...], limit: portion.limit) } catch {
+            do { lookups = try await reader.readBatch(ids[...], limit: portion.limit) } catch {
                 await budget.end(portion, bytes: 0, of: reading)
                 throw error
             }

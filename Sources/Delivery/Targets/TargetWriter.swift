@@ -76,7 +76,7 @@ struct TargetWriter {
         let lookups = read.lookups
         var page = Array(targets.prefix(lookups.count))
         var again = Array(targets.dropFirst(lookups.count))
-        try await noteMade(&page, lookups, in: keyspace, batch, &result)
+        try await noteConfirmedWrites(&page, lookups, in: keyspace, batch, &result)
         var writes: [Write] = []
         for (need, lookup) in zip(try await needs(page, lookups, batch, triggers, &result), lookups) {
             // It has changed since its puts were written, or they were not written yet.
@@ -117,21 +117,21 @@ struct TargetWriter {
     }
 
     /// Notes the revisions, and the writes whose answers were lost.
-    private mutating func noteMade(
+    private mutating func noteConfirmedWrites(
         _ page: inout [Target], _ lookups: [DocumentLookup], in keyspace: String?, _ batch: some TargetBatch,
         _ result: inout TargetResult
     ) async throws {
-        var made: [(write: Write, revision: RevisionID)] = []
+        var confirmed: [(write: Write, revision: RevisionID)] = []
         for (index, lookup) in zip(page.indices, lookups) {
             page[index].history.note(lookup)
             guard let (write, revision) = page[index].takeConfirmedWrite(lookup), case .found(_, let document) = lookup
             else {
                 continue
             }
-            made.append((Write(target: page[index], write: write, content: .document(document)), revision))
+            confirmed.append((Write(target: page[index], write: write, content: .document(document)), revision))
         }
-        try await noteWritten(made, in: keyspace, batch, &result)
-        await progress.count { [count = made.count] in $0.written += count }
+        try await noteWritten(confirmed, in: keyspace, batch, &result)
+        await progress.count { [count = confirmed.count] in $0.written += count }
     }
 
     /// What the targets need, from orders whose triggers have not changed since their decision.

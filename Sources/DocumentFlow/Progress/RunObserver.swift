@@ -7,9 +7,9 @@ package import LosslessJSON
 package protocol RunObserver: Sendable {
     /// Whether the observer needs ``WrittenDocument/before`` and ``WrittenDocument/after``. They stay in memory as long
     /// as the observer keeps them.
-    var wantsDocuments: Bool { get }
+    var needsDocuments: Bool { get }
     /// The number of documents that the observer needs of one ``RunEvent/wrote(_:)``. It receives the last ones.
-    var wantedWrites: Int { get }
+    var maxReportedWrites: Int { get }
 
     /// Called after the event.
     func note(_ event: RunEvent)
@@ -19,7 +19,7 @@ package protocol RunObserver: Sendable {
 package enum RunEvent: Sendable {
     /// The counters have grown by this much.
     case counted(RunCounters)
-    /// The gateway accepted documents: the last ones of an answer, at most ``RunObserver/wantedWrites``.
+    /// The gateway accepted documents: the last ones of an answer, at most ``RunObserver/maxReportedWrites``.
     case wrote([WrittenDocument])
     /// A change became a dead letter. Nil if no rule failed.
     case deadLettered(rule: String?)

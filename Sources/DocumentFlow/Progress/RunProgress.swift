@@ -120,7 +120,7 @@ package actor RunProgress {
     ///   ends the run.
     package func admit(_ deadLetters: Int, _ limit: ErrorLimit?) -> Int {
         var admitted = 0
-        while admitted < deadLetters, !isBeyond(limit) {
+        while admitted < deadLetters, !exceeds(limit) {
             count { $0.deadLetters += 1 }
             admitted += 1
         }
@@ -129,12 +129,12 @@ package actor RunProgress {
 
     /// - Throws: ``RunError`` with `.tooManyErrors` if the limit was exceeded.
     package func check(_ limit: ErrorLimit?) throws {
-        guard let limit, isBeyond(limit) else { return }
+        guard let limit, exceeds(limit) else { return }
         throw RunError(limit, counters.failures)
     }
 
     /// Stays true: the refused dead letters must end the run, even if the percentage has fallen since.
-    private func isBeyond(_ limit: ErrorLimit?) -> Bool {
+    private func exceeds(_ limit: ErrorLimit?) -> Bool {
         isOverLimit = isOverLimit || limit?.isExceeded(by: counters.failures) == true
         return isOverLimit
     }

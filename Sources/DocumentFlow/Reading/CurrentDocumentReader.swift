@@ -9,7 +9,7 @@ package struct CurrentDocumentReader: Sendable {
     /// The largest answer for a single document: 256 MiB.
     package static let answerLimit = 256 << 20
     /// The largest answer for several documents: 8 MiB. Larger ones are requested in parts.
-    package static let answerLimitForSeveral = 8 << 20
+    package static let batchAnswerLimit = 8 << 20
 
     /// How often a missing keyspace is asked again, and how long before each time.
     private static let missingAttempts = 3
@@ -48,7 +48,7 @@ package struct CurrentDocumentReader: Sendable {
     ///   - limit: The largest answer for several documents, in bytes.
     /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
     package mutating func read(
-        _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = answerLimitForSeveral
+        _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = batchAnswerLimit
     ) async throws -> [DocumentLookup] {
         var found: [DocumentLookup] = []
         try await read(ids, includesBodies: includesBodies, limit: limit) { _, lookups in found += lookups }
@@ -59,7 +59,7 @@ package struct CurrentDocumentReader: Sendable {
     ///
     /// - Throws: Also what `take` throws.
     package mutating func read(
-        _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = answerLimitForSeveral,
+        _ ids: ArraySlice<DocumentID>, includesBodies: Bool = true, limit: Int = batchAnswerLimit,
         take: (ArraySlice<DocumentID>, [DocumentLookup]) async throws -> Void
     ) async throws {
         var parts = ids.isEmpty ? [] : [ids]
@@ -78,7 +78,7 @@ package struct CurrentDocumentReader: Sendable {
     /// - Returns: One lookup for each document that was read, in the same order. Nil if no two of them fit, and none
     ///   was read; the next call then reads one.
     /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
-    package mutating func readSeveral(_ ids: ArraySlice<DocumentID>, limit: Int) async throws -> [DocumentLookup]? {
+    package mutating func readBatch(_ ids: ArraySlice<DocumentID>, limit: Int) async throws -> [DocumentLookup]? {
         while true {
             let part = ids.prefix(most)
             if let lookups = try await answer(for: part, includesBodies: true, limit: limit) {
@@ -197,7 +197,7 @@ package struct CurrentDocumentReader: Sendable {
                 }
                 var advice = failurePolicy.advice(after: error)
                 if case .ask = advice {
-                    advice = failurePolicy.advice(givenThatGatewayAnswers: await probe.isAnswered())
+                    advice = failurePolicy.advice(gatewayAnswers: await probe.isAnswered())
                 }
                 switch advice {
                 case .halve: return nil

@@ -10,11 +10,11 @@ package struct FeedPace: Sendable {
     private static let warningLimit = 3
     /// Consecutive answers without progress after which a one-shot run ends.
     private static let stallLimit = 10
-    private static let shortestPause: Duration = .milliseconds(500)
-    /// The longest wait, unless ``init(start:longestPause:)`` overrides it.
-    package static let longestPause: Duration = .seconds(5)
+    private static let minPause: Duration = .milliseconds(500)
+    /// The longest wait, unless ``init(start:maxPause:)`` overrides it.
+    package static let maxPause: Duration = .seconds(5)
 
-    private let longestPause: Duration
+    private let maxPause: Duration
     private var sequences = RecentNumbers()
     private var answers = RecentNumbers()
     private var current: Rows?
@@ -29,8 +29,8 @@ package struct FeedPace: Sendable {
     }
 
     /// - Parameter start: Counts as seen: an answer that returns to it is no progress.
-    package init(start: SequenceID, longestPause: Duration = Self.longestPause) {
-        self.longestPause = longestPause
+    package init(start: SequenceID, maxPause: Duration = Self.maxPause) {
+        self.maxPause = maxPause
         sequences.insert(start.hashValue)
     }
 
@@ -55,8 +55,8 @@ package struct FeedPace: Sendable {
     package var pause: Duration? {
         guard answersWithoutProgress > 0 else { return nil }
         return min(
-            longestPause,
-            Self.shortestPause * (1 << max(0, min(answersWithoutProgress - Self.warningLimit + 1, 10))))
+            maxPause,
+            Self.minPause * (1 << max(0, min(answersWithoutProgress - Self.warningLimit + 1, 10))))
     }
 
     /// Whether the feed has just stalled long enough to be logged.

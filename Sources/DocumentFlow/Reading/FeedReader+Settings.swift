@@ -37,9 +37,9 @@ extension FeedReader {
         /// A request that fails after this long without traffic counts as ended by a proxy.
         package var idleAfter: Duration = .seconds(5)
         /// The longest wait between requests to a feed that makes no progress.
-        package var longestPause = FeedPace.longestPause
+        package var maxPause = FeedPace.maxPause
         /// How long a gateway may take to confirm that its feed contains all writes.
-        package var longestForWrites: Duration = .seconds(20)
+        package var maxWaitForWrites: Duration = .seconds(20)
     }
 
     /// Callbacks while the feed is read.

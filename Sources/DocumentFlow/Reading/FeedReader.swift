@@ -7,7 +7,7 @@ package import Logging
 /// wait.
 package struct FeedReader: Sendable {
     /// The shortest time between longpolls, for gateways that return empty answers at once.
-    private static let shortestRequest: Duration = .milliseconds(500)
+    private static let minRequestTime: Duration = .milliseconds(500)
 
     /// The keyspace whose feed is read.
     package let gateway: Gateway
@@ -54,7 +54,7 @@ package struct FeedReader: Sendable {
         var progress = Progress(
             position: start,
             retrier: Retrier(RetryPolicy.forKnownGateway(retries), logger: logger, noteRetry: listener.noteRetry),
-            asked: start, pace: FeedPace(start: start, longestPause: waits.longestPause))
+            asked: start, pace: FeedPace(start: start, maxPause: waits.maxPause))
         while true {
             try Task.checkCancellation()
             let began = ContinuousClock.now
@@ -81,7 +81,7 @@ package struct FeedReader: Sendable {
         await noteCaughtUp(&progress)
         guard !isAtEnd else { return true }
         progress.awaitsWrites = isOneShot && (progress.awaitsWrites || progress.hasNoProgress)
-        if !progress.awaitsWrites, let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
+        if !progress.awaitsWrites, let pause = progress.hasRows ? progress.pace.pause : Self.minRequestTime,
             began.duration(to: .now) < pause
         {
             try await Task.sleep(for: pause)
@@ -137,7 +137,7 @@ package struct FeedReader: Sendable {
         var awaitsWrites = false
 
         /// How often the keyspace was missing in an existing database, before the first answer.
-        var missingInDatabase = 0
+        var missingKeyspaceCount = 0
 
         /// Whether the last answer did not advance past its `since`.
         var hasNoProgress: Bool { !hasRows || position == asked }
@@ -174,7 +174,7 @@ package struct FeedReader: Sendable {
             filter: selection.documentIDs.map { .documents($0) } ?? selection.channels.map { .channels($0) })
         request.listsAllLeaves = selection.listsLeaves
         request.includesRevocations = selection.includesRevocations
-        request.longestWaitForWrites = progress.awaitsWrites ? waits.longestForWrites : nil
+        request.maxWaitForWrites = progress.awaitsWrites ? waits.maxWaitForWrites : nil
         return request
     }
 
@@ -189,7 +189,7 @@ package struct FeedReader: Sendable {
         guard progress.hasCaughtUp else { return .normal }
         switch following {
         case .longpoll: return .longpoll(timeout: ChangesRequest.defaultLongpollTimeout)
-        case .continuous: return .continuous(duration: ChangesRequest.longestContinuousFeed)
+        case .continuous: return .continuous(duration: ChangesRequest.maxContinuousFeedTime)
         }
     }
 
@@ -287,8 +287,8 @@ package struct FeedReader: Sendable {
             if error.code == .cancelled { throw CancellationError() }
             return false
         }
-        progress.missingInDatabase += 1
-        return progress.missingInDatabase > 1
+        progress.missingKeyspaceCount += 1
+        return progress.missingKeyspaceCount > 1
     }
 
     /// The next request does not wait for changes, so it soon shows whether the gateway is available again.

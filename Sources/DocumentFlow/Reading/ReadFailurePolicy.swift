@@ -50,7 +50,7 @@ struct ReadFailurePolicy: Sendable {
 
     /// What to do after the answer to the question of ``advice(after:)``. The documents are the cause only if the
     /// gateway answers other requests.
-    func advice(givenThatGatewayAnswers isAnswered: Bool) -> ReadAdvice {
+    func advice(gatewayAnswers isAnswered: Bool) -> ReadAdvice {
         guard isAnswered else { return .wait }
         return isSingle ? .giveUp : .halve
     }

@@ -14,12 +14,12 @@ package struct FailingRequest: Sendable {
     /// Fewer attempts are made only after ``retryFor`` without any success.
     private static let minAttempts = 3
     /// The time limit for a temporary failure while no other request of its kind succeeds.
-    private static let longestSilence: Duration = .seconds(30)
-    private static let longestWait: Duration = .seconds(3)
+    private static let maxSilence: Duration = .seconds(30)
+    private static let maxWait: Duration = .seconds(3)
 
     private let retryFor: Duration
     /// Whether it is given up only if others of its kind can be read.
-    private let needsOthers: Bool
+    private let requiresOtherSuccess: Bool
     private var backoff = Backoff()
     /// Failures since the last outage that did not count as a failure.
     private var attempts = 0
@@ -34,17 +34,17 @@ package struct FailingRequest: Sendable {
 
     /// - Parameters:
     ///   - retryFor: `--retry-for`. Also the longest wait between two attempts.
-    ///   - needsOthers: Whether it is given up only if others of its kind can be read.
-    package init(retryFor: Duration, needsOthers: Bool = false) {
+    ///   - requiresOtherSuccess: Whether it is given up only if others of its kind can be read.
+    package init(retryFor: Duration, requiresOtherSuccess: Bool = false) {
         self.retryFor = retryFor
-        self.needsOthers = needsOthers
-        backoff.cap = Self.longestWait
+        self.requiresOtherSuccess = requiresOtherSuccess
+        backoff.cap = Self.maxWait
     }
 
     /// For half of a request. Several items get fewer attempts, because the first failures have already been waited
     /// for.
     package func half(items: Int) -> FailingRequest {
-        var half = FailingRequest(retryFor: retryFor, needsOthers: needsOthers)
+        var half = FailingRequest(retryFor: retryFor, requiresOtherSuccess: requiresOtherSuccess)
         half.failures = items > 1 ? AttemptLimits.minFailuresForHalving - 1 : 0
         return half
     }
@@ -76,7 +76,7 @@ package struct FailingRequest: Sendable {
         if since == nil { (since, successesBefore) = (now, history.successes) }
         guard items == 1 else { return failures >= AttemptLimits.minFailuresForHalving ? .halve : .wait }
         guard isHopeless(error, history, now) else { return .wait }
-        if needsOthers, history.successes == 0 { return .ask(.othersAreReadable) }
+        if requiresOtherSuccess, history.successes == 0 { return .ask(.othersAreReadable) }
         history.noteGivenUp(error)
         return .giveUp
     }
@@ -84,7 +84,7 @@ package struct FailingRequest: Sendable {
     private func isHopeless(
         _ error: GatewayError, _ history: RequestHistory, _ now: ContinuousClock.Instant
     ) -> Bool {
-        if !needsOthers, history.allFail(with: error) {
+        if !requiresOtherSuccess, history.allRequestsFail(with: error) {
             return attempts >= Self.minAttempts || history.timeWithoutSuccess(now: now) >= retryFor
         }
         let failingTime = (since ?? now).duration(to: now)
@@ -92,7 +92,7 @@ package struct FailingRequest: Sendable {
         case .refused: attempts >= Self.minAttempts
         case .mayPass:
             attempts >= AttemptLimits.failures
-                && (history.successes > successesBefore || failingTime >= min(retryFor, Self.longestSilence))
+                && (history.successes > successesBefore || failingTime >= min(retryFor, Self.maxSilence))
                 || attempts >= Self.minAttempts && failingTime >= retryFor
         case .asksForTime: attempts >= Self.minAttempts && failingTime >= retryFor
         }

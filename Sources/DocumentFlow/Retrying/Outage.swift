@@ -21,7 +21,7 @@ package final class Outage: Sendable {
     }
 
     /// The interval at which a long outage is logged again.
-    private static let reminder: Duration = .seconds(60)
+    private static let reminderInterval: Duration = .seconds(60)
     /// The end of a shorter outage is not logged, if it affected one of many requests.
     package static let shortest: Duration = .seconds(1)
 
@@ -48,7 +48,7 @@ package final class Outage: Sendable {
             }
             state.status = Status(
                 began: state.status?.began ?? now, reason: "\(error)", nextAttempt: now + wait)
-            if let loggedAt = state.loggedAt, loggedAt.duration(to: now) < Self.reminder { return false }
+            if let loggedAt = state.loggedAt, loggedAt.duration(to: now) < Self.reminderInterval { return false }
             state.loggedAt = now
             return true
         }

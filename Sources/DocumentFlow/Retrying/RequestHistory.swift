@@ -46,7 +46,7 @@ package struct RequestHistory: Sendable {
     }
 
     /// Whether all requests of this kind seem to fail with this error.
-    func allFail(with error: GatewayError) -> Bool { givenUp >= Self.maxGivenUp && reason == Reason(error) }
+    func allRequestsFail(with error: GatewayError) -> Bool { givenUp >= Self.maxGivenUp && reason == Reason(error) }
 
     /// How long requests of this kind have failed without a success.
     func timeWithoutSuccess(now: ContinuousClock.Instant) -> Duration { failingSince?.duration(to: now) ?? .zero }

@@ -34,7 +34,7 @@ package struct RetryPolicy: Sendable {
 
     /// How long a daemon tolerates 401 after a successful login. A password is changed in the gateway and in the file
     /// at different times, and CouchDB refuses all users for about a second when an administrator's password is set.
-    private static let longestRefusal: Duration = .seconds(10)
+    private static let maxRefusalTime: Duration = .seconds(10)
     /// The wait after a 401: an earlier retry would be refused for the same reason.
     private static let waitAfterRefusal: Duration = .seconds(2)
 
@@ -44,7 +44,7 @@ package struct RetryPolicy: Sendable {
     private var hasSucceeded: Bool
     private var failingSince: ContinuousClock.Instant?
     private var lastCode: GatewayError.Code?
-    private var consecutiveSameCode = 0
+    private var sameCodeCount = 0
     private var sameCodeSince: ContinuousClock.Instant?
 
     /// - Parameter hasSucceeded: Whether another task has already received a valid answer from this gateway.
@@ -64,7 +64,7 @@ package struct RetryPolicy: Sendable {
         hasSucceeded = true
         failingSince = nil
         (lastCode, sameCodeSince) = (nil, nil)
-        consecutiveSameCode = 0
+        sameCodeCount = 0
         backoff.reset()
     }
 
@@ -77,8 +77,8 @@ package struct RetryPolicy: Sendable {
     }
 
     private mutating func note(_ error: GatewayError, _ now: ContinuousClock.Instant) {
-        (consecutiveSameCode, sameCodeSince) =
-            error.code == lastCode ? (consecutiveSameCode + 1, sameCodeSince) : (1, now)
+        (sameCodeCount, sameCodeSince) =
+            error.code == lastCode ? (sameCodeCount + 1, sameCodeSince) : (1, now)
         lastCode = error.code
         failingSince = failingSince ?? now
     }
@@ -91,9 +91,9 @@ package struct RetryPolicy: Sendable {
         case .unauthorized, .forbidden:
             return isRefusalTemporary(error, now) ? nil : RunError(.notAllowed, error.description)
         case .notFound:
-            let mayRecover = hasSucceeded && (settings.isDaemon || consecutiveSameCode < 3)
+            let mayRecover = hasSucceeded && (settings.isDaemon || sameCodeCount < 3)
             return mayRecover ? nil : RunError(.databaseMissing, error.description)
-        case .malformedAnswer where !hasSucceeded && consecutiveSameCode >= 3:
+        case .malformedAnswer where !hasSucceeded && sameCodeCount >= 3:
             return RunError(.notAGateway, error.description)
         case .tlsFailed: return hasSucceeded ? nil : RunError(.unreachable, error.description)
         case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
@@ -116,9 +116,9 @@ package struct RetryPolicy: Sendable {
             return settings.isDaemon || error.retryAfter.map { $0 < settings.retryFor } ?? false
         // The password may have changed, or the session expired: retry once, a daemon for ten seconds.
         case .unauthorized where settings.isDaemon:
-            return consecutiveSameCode == 1 || sameCodeSince.map { $0.duration(to: now) < Self.longestRefusal } ?? false
-        case .unauthorized: return consecutiveSameCode == 1
-        default: return settings.isDaemon && consecutiveSameCode < 3
+            return sameCodeCount == 1 || sameCodeSince.map { $0.duration(to: now) < Self.maxRefusalTime } ?? false
+        case .unauthorized: return sameCodeCount == 1
+        default: return settings.isDaemon && sameCodeCount < 3
         }
     }
 

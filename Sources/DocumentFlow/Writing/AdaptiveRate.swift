@@ -15,16 +15,16 @@ package struct AdaptiveRate: Sendable {
     /// The lowest limit, in documents per second.
     static let least = 10.0
     /// The assumed rate before the first write.
-    private static let assumed = 1000.0
-    private static let longestDelay: Duration = .seconds(10)
+    private static let assumedRate = 1000.0
+    private static let maxDelay: Duration = .seconds(10)
     private static let window: Duration = .seconds(5)
 
     /// Documents per second. Nil without a limit.
     package private(set) var limit: Double?
-    private var refusedAt = 0.0
+    private var refusedRate = 0.0
     private var lastRefusal: Instant?
     private var hasWrittenSince = true
-    private var lastGrowth: Instant?
+    private var lastIncrease: Instant?
     /// The earliest time of the next write under ``limit``.
     private var nextWriteTime: Instant?
     /// The end of a `Retry-After`. No write begins before it.
@@ -38,7 +38,7 @@ package struct AdaptiveRate: Sendable {
     package mutating func reserveTime(for documents: Int, now: Instant) -> Instant {
         let earliest = max(now, pausedUntil ?? now)
         let time = max(earliest, nextWriteTime ?? earliest)
-        nextWriteTime = limit.map { min(time + .seconds(Double(documents) / $0), earliest + Self.longestDelay) }
+        nextWriteTime = limit.map { min(time + .seconds(Double(documents) / $0), earliest + Self.maxDelay) }
         return time
     }
 
@@ -50,11 +50,11 @@ package struct AdaptiveRate: Sendable {
         if let retryAfter { pausedUntil = max(pausedUntil ?? now, now + retryAfter) }
         if let lastRefusal, lastRefusal.duration(to: now) < .seconds(1) { return }
         lastRefusal = now
-        lastGrowth = now
+        lastIncrease = now
         guard hasWrittenSince else { return }
         hasWrittenSince = false
-        refusedAt = limit ?? recentRate(now)
-        limit = max(Self.least, refusedAt / 2)
+        refusedRate = limit ?? recentRate(now)
+        limit = max(Self.least, refusedRate / 2)
         nextWriteTime = max(nextWriteTime ?? now, now + .seconds(1))
     }
 
@@ -67,19 +67,19 @@ package struct AdaptiveRate: Sendable {
     }
 
     private mutating func grow(_ now: Instant) {
-        guard let limit, let lastGrowth else { return }
-        let seconds = lastGrowth.duration(to: now) / .seconds(1)
+        guard let limit, let lastIncrease else { return }
+        let seconds = lastIncrease.duration(to: now) / .seconds(1)
         guard seconds >= 1 else { return }
-        self.lastGrowth = now
+        self.lastIncrease = now
         let grown = limit * (1 + seconds / 4)
-        self.limit = grown > refusedAt * 4 ? nil : grown
+        self.limit = grown > refusedRate * 4 ? nil : grown
         if self.limit == nil { nextWriteTime = nil }
     }
 
     private func recentRate(_ now: Instant) -> Double {
         let recent = written.filter { $0.at.duration(to: now) <= Self.window }
         let documents = recent.reduce(0) { $0 + $1.documents }
-        guard documents > 0, let first = recent.first?.at else { return Self.assumed }
+        guard documents > 0, let first = recent.first?.at else { return Self.assumedRate }
         return max(Self.least, Double(documents) / max(1, first.duration(to: now) / .seconds(1)))
     }
 }

@@ -115,7 +115,8 @@ package struct BulkSender {
         // If this grows while the part fails, other writes succeed.
         part.failurePolicy.note(error, writtenByRun: await progress.counters.traffic.bytesOut)
         part.failurePolicy.limits = failures.limits(
-            forCutOf: part.failurePolicy.isPut ? .max : part.byteCount, largestWritten: await pace.largestWritten)
+            afterCutRequestOf: part.failurePolicy.isPut ? .max : part.byteCount,
+            largestWritten: await pace.largestWritten)
         switch try await advice(after: error, &part) {
         case .halve: parts.append(contentsOf: part.halves.reversed())
         case .reject:
@@ -172,7 +173,7 @@ package struct BulkSender {
         do { try await wait(after: part.failurePolicy.outage(of: error)) } catch let failure as RunError {
             // Other writes succeed and the gateway answers: this document is the cause.
             let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
-            guard part.failurePolicy.isAlone(after: error, hasFailedBefore: hasFailedBefore),
+            guard part.failurePolicy.mayBeCause(after: error, hasFailedBefore: hasFailedBefore),
                 await answer(to: error.isCut ? .writesAreAllowed : .gatewayResponds)
             else { throw failure }
             return .reject

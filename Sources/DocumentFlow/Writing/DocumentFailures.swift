@@ -46,7 +46,7 @@ struct DocumentFailures: Sendable {
     /// - Parameters:
     ///   - bytes: The size of the request.
     ///   - largest: The size of the largest request that was accepted.
-    func limits(forCutOf bytes: Int, largestWritten largest: Int) -> WriteFailurePolicy.CutLimits {
+    func limits(afterCutRequestOf bytes: Int, largestWritten largest: Int) -> WriteFailurePolicy.CutLimits {
         cuts > 0 || bytes > max(largest, Self.acceptedSize) ? .ifTooLarge : .usual
     }
 

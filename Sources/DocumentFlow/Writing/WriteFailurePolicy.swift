@@ -35,7 +35,7 @@ struct WriteFailurePolicy: Sendable {
     }
 
     /// How long a document may block a writer if nothing shows whether it is the cause.
-    private static let maxBlocking: Duration = .seconds(600)
+    private static let maxBlockingTime: Duration = .seconds(600)
 
     /// The number of documents of the request.
     let documents: Int
@@ -54,7 +54,7 @@ struct WriteFailurePolicy: Sendable {
     /// The limits of this request if it loses the connection.
     var limits = CutLimits.usual
     /// Consecutive "unavailable" answers, from the gateway or from a proxy that can't reach it.
-    private var refusedForNow = 0
+    private var temporaryRefusals = 0
 
     init(documents: Int, isPut: Bool = false) {
         self.documents = documents
@@ -72,7 +72,7 @@ struct WriteFailurePolicy: Sendable {
 
     /// Whether to check if the gateway can't write now or only this request fails. If other writes pass, the request is
     /// halved.
-    var needsProbe: Bool { documents > 1 && refusedForNow >= AttemptLimits.minFailuresForHalving }
+    var needsProbe: Bool { documents > 1 && temporaryRefusals >= AttemptLimits.minFailuresForHalving }
 
     /// Whether documents may have caused the error: a gateway or proxy may simply close the connection on one.
     static func mayBeCausedByDocuments(_ error: GatewayError) -> Bool {
@@ -101,18 +101,18 @@ struct WriteFailurePolicy: Sendable {
         guard [.tooLarge, .conflict, .badRequest, .forbidden].contains(error.code) else { return error }
         var outage = error
         outage.code = .unavailable
-        if error.code == .forbidden { outage.message += "; \(Self.remedyIfForbidden)" }
+        if error.code == .forbidden { outage.message += "; \(Self.forbiddenRemedy)" }
         return outage
     }
 
-    private static let remedyIfForbidden =
+    private static let forbiddenRemedy =
         "all writes are refused: give the user the right to write, or ask whether the account is suspended"
 
     /// Records a failed request. An outage does not count against its documents.
     ///
     /// - Parameter bytes: The bytes that the run has written so far.
     mutating func note(_ error: GatewayError, writtenByRun bytes: Int, now: ContinuousClock.Instant = .now) {
-        refusedForNow = error.code == .unavailable ? refusedForNow + 1 : 0
+        temporaryRefusals = error.code == .unavailable ? temporaryRefusals + 1 : 0
         if error.code == .unavailable, othersPass || bytesBefore.map({ bytes > $0 }) == true {
             // Other writes succeed meanwhile, so it is not an outage.
         } else if !Self.mayBeCausedByDocuments(error) {
@@ -176,16 +176,16 @@ struct WriteFailurePolicy: Sendable {
     /// probes the gateway.
     ///
     /// - Parameter hasFailedBefore: Whether the gateway has failed to write this document while it wrote others.
-    func isAlone(after error: GatewayError, hasFailedBefore: Bool) -> Bool {
+    func mayBeCause(after error: GatewayError, hasFailedBefore: Bool) -> Bool {
         // The gateway has answered between several lost connections of this request, so it is not an outage.
-        let isCutAlone = error.isCut && suspectedFailures > 1
-        return isSingle && (othersPass || hasFailedBefore || isCutAlone)
+        let isCutOfThisRequest = error.isCut && suspectedFailures > 1
+        return isSingle && (othersPass || hasFailedBefore || isCutOfThisRequest)
             && (Self.mayBeCausedByDocuments(error) || error.code == .unavailable)
     }
 
     private func hasLastedTooLong(_ now: ContinuousClock.Instant) -> Bool {
         guard failures >= AttemptLimits.failures, let begun else { return false }
-        return begun.duration(to: now) >= Self.maxBlocking
+        return begun.duration(to: now) >= Self.maxBlockingTime
     }
 }
 

@@ -91,7 +91,7 @@ extension Router {
     /// `POST /DB/_resync`: runs the function again for all documents.
     private func resync(_ request: Request) async throws -> Answer {
         guard request.method == "POST" else { throw RequestError.methodNotAllowed("POST") }
-        let counts = try await store.resync(renumbers: request.query.flag("regenerate_sequences"))
+        let counts = try await store.resync(assignsNewSequences: request.query.flag("regenerate_sequences"))
         var body = JSONWriter()
         body.object { body in
             body.member("status", string: "completed")

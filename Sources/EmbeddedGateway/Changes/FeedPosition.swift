@@ -45,11 +45,11 @@ struct FeedPosition: Sendable, Hashable, Comparable {
         }
         var rest: [Int?] = []
         for part in parts.dropFirst() {
-            let isLeftOut = part.isEmpty && rest.isEmpty && parts.count == 3
-            guard let number = Self.number(part) ?? (isLeftOut ? 0 : nil) else {
+            let isOmitted = part.isEmpty && rest.isEmpty && parts.count == 3
+            guard let number = Self.number(part) ?? (isOmitted ? 0 : nil) else {
                 throw RequestError(500, "Internal error: strconv.ParseUint: parsing \"\(part)\": invalid syntax")
             }
-            rest.append(isLeftOut ? nil : number)
+            rest.append(isOmitted ? nil : number)
         }
         self.init(first, rest)
     }

@@ -121,7 +121,7 @@ struct IncomingDocument: Sendable {
 /// `_revisions`: `{"start":3,"ids":["c","b","a"]}`.
 enum RevisionHistory {
     static func read(_ value: JSONValue) -> [StoredRevisionID]? {
-        guard let start = value["start"]?.integer, (1...StoredRevisionID.largestGeneration).contains(start),
+        guard let start = value["start"]?.integer, (1...StoredRevisionID.maxGeneration).contains(start),
             let ids = value["ids"], ids.kind == .array
         else { return nil }
         var history: [StoredRevisionID] = []
@@ -149,16 +149,16 @@ extension JSONValue {
     /// An object's text without these members. The others keep their bytes, including commas and spaces.
     fileprivate func bytes(withoutMembers names: Set<String>) -> [UInt8] {
         let all = Array(members)
-        func stays(_ member: Member) -> Bool {
+        func isKept(_ member: Member) -> Bool {
             guard let name = member.name.utf8, name.first == UInt8(ascii: "_") else { return true }
             return !names.contains(String(decoding: name, as: UTF8.self))
         }
-        if all.allSatisfy(stays) { return all.isEmpty ? Array("{}".utf8) : Array(bytes) }
+        if all.allSatisfy(isKept) { return all.isEmpty ? Array("{}".utf8) : Array(bytes) }
         var result = [UInt8(ascii: "{")]
         var end = range.lowerBound + 1
         for member in all {
             defer { end = member.range.upperBound }
-            guard stays(member) else { continue }
+            guard isKept(member) else { continue }
             if result.count > 1 { result += text.bytes[end..<member.range.lowerBound] }
             result += text.bytes[member.range]
         }

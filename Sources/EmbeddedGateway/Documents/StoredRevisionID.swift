@@ -11,13 +11,13 @@ struct StoredRevisionID: Comparable, Sendable, CustomStringConvertible {
     }
 
     /// Far more than any document reaches. Adding one can't overflow.
-    static let largestGeneration = Int(Int32.max)
+    static let maxGeneration = Int(Int32.max)
 
     /// Nil unless the text is a positive number, a hyphen and at least one more character.
     init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let generation = Int(parts[0]), !parts[1].isEmpty,
-            (1...Self.largestGeneration).contains(generation), !text.utf8.contains(0)
+            (1...Self.maxGeneration).contains(generation), !text.utf8.contains(0)
         else { return nil }
         self.init(generation: generation, digest: String(parts[1]))
     }

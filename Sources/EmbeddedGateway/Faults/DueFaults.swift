@@ -31,19 +31,19 @@ struct DueFaults: Sendable {
     }
 
     /// Applies the faults that affect a feed's rows.
-    func disturbRows(of answer: inout Answer) {
+    func applyRowFaults(of answer: inout Answer) {
         let rows = RowFaults(due, isContinuous: answer.fields.contains { $0.value == "application/octet-stream" })
         guard answer.status == 200, let rows else { return }
         switch answer.body {
         case .none, .withheld: return
         case .whole(let bytes):
             var rows = rows
-            answer.body = .whole(rows.disturbed(bytes))
-        case .streamed(let make): answer.body = .streamed { send in try await Self.disturb(rows, make, send) }
+            answer.body = .whole(rows.withFaults(bytes))
+        case .streamed(let make): answer.body = .streamed { send in try await Self.applyFaults(rows, make, send) }
         }
     }
 
-    private static func disturb(
+    private static func applyFaults(
         _ rows: RowFaults, _ make: @Sendable (@escaping Answer.Send) async throws -> Void,
         _ send: @escaping Answer.Send
     ) async throws {
@@ -51,7 +51,7 @@ struct DueFaults: Sendable {
         let rows = NIOLockedValueBox(rows)
         do {
             try await make { bytes in
-                let (text, isEnded) = rows.withLockedValue { ($0.disturbed(bytes), $0.isEnded) }
+                let (text, isEnded) = rows.withLockedValue { ($0.withFaults(bytes), $0.isEnded) }
                 try await send(text)
                 if isEnded { throw Ended() }
             }
@@ -59,7 +59,7 @@ struct DueFaults: Sendable {
     }
 
     /// Applies the faults that affect an answer's bytes.
-    func disturbed(_ answer: Answer) -> Answer {
+    func withFaults(_ answer: Answer) -> Answer {
         var answer = answer
         for fault in due {
             switch fault.action {

@@ -22,7 +22,7 @@ package struct FaultPlan: Sendable {
     }
 
     /// The largest time or count in a plan, so that sums can't overflow.
-    static let largestNumber = 1 << 40
+    static let maxNumber = 1 << 40
 }
 
 /// Why a fault file is not valid.

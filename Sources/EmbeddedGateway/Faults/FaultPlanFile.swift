@@ -199,7 +199,7 @@ extension FaultPlanFile {
     }
 
     func number(_ value: JSONValue, _ what: String, from least: Int = 0) throws(FaultPlanMistake) -> Int {
-        guard let number = value.integer, (least...FaultPlan.largestNumber).contains(number) else {
+        guard let number = value.integer, (least...FaultPlan.maxNumber).contains(number) else {
             throw error("\(what) must be a whole number of \(least) or more", at: value)
         }
         return number

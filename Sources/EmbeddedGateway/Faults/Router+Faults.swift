@@ -18,9 +18,9 @@ extension Router {
             router.refusedDocuments = dueFaults.refusedDocuments
             let request = try dueFaults.rewind.map { try rewound(request.decompressed(), by: $0) } ?? request
             answer = await router.recovered(request) { try await router.carriedOut(request, path) }
-            if RequestKind(path) == .changes { dueFaults.disturbRows(of: &answer) }
+            if RequestKind(path) == .changes { dueFaults.applyRowFaults(of: &answer) }
         }
-        return dueFaults.disturbed(answer.compressed(for: request))
+        return dueFaults.withFaults(answer.compressed(for: request))
     }
 
     /// Resets the database or takes it offline, if the action requires it. This ends open feeds.

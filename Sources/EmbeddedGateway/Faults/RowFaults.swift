@@ -26,7 +26,7 @@ struct RowFaults: Sendable {
     }
 
     /// - Parameter text: Complete lines.
-    mutating func disturbed(_ text: [UInt8]) -> [UInt8] {
+    mutating func withFaults(_ text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var rows: [FeedRow] = []
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -14,7 +14,7 @@ final class FileLock: Sendable {
     private let descriptor: NIOLockedValueBox<Int32?>
 
     /// - Throws: ``AlreadyLocked``, or a system error if the lock file can't be created.
-    init(besides path: String) throws {
+    init(nextTo path: String) throws {
         let resolved = realpath(path, nil)
         defer { free(resolved) }
         let name = (resolved.map { String(cString: $0) } ?? path) + "-lock"

@@ -13,7 +13,7 @@ struct RevisionTree {
 
         /// Whether this leaf wins over another: a leaf that is not deleted first, then the higher generation, then the
         /// higher digest.
-        func wins(against other: Node) -> Bool {
+        func wins(over other: Node) -> Bool {
             guard isDeleted == other.isDeleted else { return other.isDeleted }
             return other.id < id
         }
@@ -49,5 +49,5 @@ struct RevisionTree {
     func parent(of node: Node) -> StoredRevisionID? { nodes.values.first { $0.key == node.parent }?.id }
 
     /// The revision that is returned for the document.
-    var winner: Node? { leaves.max { $1.wins(against: $0) } }
+    var winner: Node? { leaves.max { $1.wins(over: $0) } }
 }

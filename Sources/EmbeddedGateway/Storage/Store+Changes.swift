@@ -68,7 +68,7 @@ extension Store {
             var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
             let grant = selection.requestUser.channels[RequestUser.starChannel] ?? Self.guestSequence
             let rows = try rows(since: Self.floor(since, grant), through: end, selection, db)
-            var own = Self.ownPosition(selection, since: since, through: end)
+            var own = Self.userRowPosition(selection, since: since, through: end)
             while page.hasRoom(limit), let row = try rows.next() {
                 let sequence: Int = row[ChangeColumns.sequence]
                 let position = FeedPosition(sequence, trigger: Self.isBackfill(sequence, grant) ? grant : nil)
@@ -87,7 +87,7 @@ extension Store {
     }
 
     /// The position of the user's own row. Nil if the client already has it.
-    private static func ownPosition(
+    private static func userRowPosition(
         _ selection: ChangeSelection, since: FeedPosition, through end: Int
     ) -> FeedPosition? {
         let own = FeedPosition(selection.requestUser.sequence)

@@ -49,7 +49,7 @@ final class Store: Sendable {
         case .file(let path):
             try DatabaseFile(path: path).check()
             database = try DatabasePool(path: path, configuration: configuration)
-            lock = try FileLock(besides: path)
+            lock = try FileLock(nextTo: path)
         }
         try Schema.migrator.migrate(database)
         let sequence = try database.read { db in try Self.lastSequence(db) }

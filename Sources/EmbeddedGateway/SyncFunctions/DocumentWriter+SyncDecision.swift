@@ -50,7 +50,7 @@ extension DocumentWriter {
         try ChannelRouting(db: db).move(
             documentKey, from: channels, to: decision.channels, sequence: sequence, revision: revision)
         if let expires = decision.expires {
-            db.afterNextTransaction { [next = store.nextExpiry] _ in next.bring(forwardTo: expires) }
+            db.afterNextTransaction { [next = store.nextExpiry] _ in next.bringForward(to: expires) }
         }
         changedPrincipals.formUnion(
             try DocumentGrants(db: db).replace(documentKey, with: decision.grants, sequence: sequence))

@@ -10,7 +10,7 @@ final class NextExpiry: Sendable {
 
     func set(_ next: Int?) { time.withLockedValue { $0 = next } }
 
-    func bring(forwardTo other: Int) { time.withLockedValue { $0 = min($0 ?? other, other) } }
+    func bringForward(to other: Int) { time.withLockedValue { $0 = min($0 ?? other, other) } }
 }
 
 extension Store {

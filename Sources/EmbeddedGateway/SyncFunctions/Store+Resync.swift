@@ -5,16 +5,16 @@ extension Store {
     /// Runs the sync function again for the winning revision of each document, in one transaction. Afterwards all feeds
     /// end.
     ///
-    /// - Parameter renumbers: Whether documents whose channels or grants change get new sequences, so that clients past
-    ///   the old ones see the change.
+    /// - Parameter assignsNewSequences: Whether documents whose channels or grants change get new sequences, so
+    ///   that clients past the old ones see the change.
     /// - Note: Source: `_resync` of Sync Gateway and its parameter `regenerate_sequences`.
-    func resync(renumbers: Bool) async throws -> (processed: Int, changed: Int) {
+    func resync(assignsNewSequences: Bool) async throws -> (processed: Int, changed: Int) {
         let (counts, sequence, era) = try await database.write { [self] db in
             var writer = try DocumentWriter(db, self, .administrator)
             let ids = try String.fetchAll(
                 db, sql: "SELECT id FROM documents WHERE collection = \(collection) ORDER BY sequence")
             var changed = 0
-            for id in ids where try writer.resync(id, renumbers: renumbers) { changed += 1 }
+            for id in ids where try writer.resync(id, assignsNewSequences: assignsNewSequences) { changed += 1 }
             return ((ids.count, changed), try writer.finish(), signal.era)
         }
         signal.advance(to: sequence, in: era)
@@ -25,7 +25,7 @@ extension Store {
 
 extension DocumentWriter {
     /// - Returns: Whether anything changed.
-    fileprivate mutating func resync(_ id: String, renumbers: Bool) throws -> Bool {
+    fileprivate mutating func resync(_ id: String, assignsNewSequences: Bool) throws -> Bool {
         guard let current = try CurrentDocument.find(id, in: store.collection, db) else { return false }
         let row = try Row.fetchOne(
             db, sql: "SELECT sequence, expires FROM documents WHERE key = ?", arguments: [current.key])
@@ -36,8 +36,8 @@ extension DocumentWriter {
         let decision = try redecide(winner, of: id)
         let known = try DocumentGrants(db: db).grants(of: current.key)
         guard decision.channels != current.channels || decision.grants != known else { return false }
-        if renumbers { sequence += 1 }
-        let at: Int = renumbers ? sequence : row?[0] ?? sequence
+        if assignsNewSequences { sequence += 1 }
+        let at: Int = assignsNewSequences ? sequence : row?[0] ?? sequence
         try db.execute(
             sql: "UPDATE documents SET sequence = ?, expires = ? WHERE key = ?",
             arguments: [at, decision.expires, current.key])

@@ -34,14 +34,14 @@ extension ChannelAccess {
         for (grant, since) in user.held {
             reach(grant) { $0.hold($1, since: since) }
             guard case .role(let name) = grant, let role = roles[Principal.role(name)] else { continue }
-            for (lent, sequence) in role.held { reach(lent) { $0.hold($1, since: max(since, sequence)) } }
-            for (lent, end) in role.lost where end > since { reach(lent) { $0.lose($1, at: end) } }
+            for (roleGrant, sequence) in role.held { reach(roleGrant) { $0.hold($1, since: max(since, sequence)) } }
+            for (roleGrant, end) in role.lost where end > since { reach(roleGrant) { $0.lose($1, at: end) } }
         }
         for (grant, end) in user.lost {
             reach(grant) { $0.lose($1, at: end) }
             guard case .role(let name) = grant, let role = roles[Principal.role(name)] else { continue }
-            for lent in role.held.keys { reach(lent) { $0.lose($1, at: end) } }
-            for (lent, lentEnd) in role.lost { reach(lent) { $0.lose($1, at: min(end, lentEnd)) } }
+            for roleGrant in role.held.keys { reach(roleGrant) { $0.lose($1, at: end) } }
+            for (roleGrant, roleGrantEnd) in role.lost { reach(roleGrant) { $0.lose($1, at: min(end, roleGrantEnd)) } }
         }
         return access.mapValues { access in
             var access = access

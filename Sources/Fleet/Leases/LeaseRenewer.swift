@@ -36,7 +36,7 @@ package final class LeaseRenewer: Sendable {
             let sentAt = environment.clock.now
             var next = sentAt + log.leaseTime / 3
             do throws(WorkLogError) {
-                judge(try await log.renew(), sentAt: sentAt)
+                evaluate(try await log.renew(), sentAt: sentAt)
                 backoff.reset()
             } catch .refused(let reason) {
                 throw WorkLogError.refused(reason)
@@ -74,7 +74,7 @@ package final class LeaseRenewer: Sendable {
 
     private func deadline(_ sentAt: Duration) -> Duration { sentAt + log.leaseTime - settings.margin }
 
-    private func judge(_ renewal: Renewal, sentAt: Duration) {
+    private func evaluate(_ renewal: Renewal, sentAt: Duration) {
         let leases = Set(renewal.leases)
         let (kept, lost) = state.withLock { state in
             state.latest = Answer(sentAt: sentAt, renewal: renewal)

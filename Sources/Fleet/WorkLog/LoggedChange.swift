@@ -64,7 +64,7 @@ package struct LoggedChange: Hashable, Sendable {
     /// In a change of the log: whether the document was parked when this was read.
     package var isParked = false
     /// In a parked change: the place of the document's oldest unanswered change. Otherwise the same as `n`.
-    package var firstN: Int64
+    package var firstPosition: Int64
     /// In a parked change: how many times it was parked, at least 1.
     package var parks = 0
 
@@ -75,12 +75,12 @@ package struct LoggedChange: Hashable, Sendable {
     package init(
         n: Int64, entry: FeedEntry, isolatedAttempts: IsolatedAttempts = IsolatedAttempts(), attempts: Int = 0,
         isParked: Bool = false,
-        firstN: Int64? = nil, parks: Int = 0
+        firstPosition: Int64? = nil, parks: Int = 0
     ) {
         (self.n, self.entry, self.isolatedAttempts, self.attempts, self.isParked) = (
             n, entry, isolatedAttempts, attempts, isParked
         )
-        self.firstN = firstN ?? n
+        self.firstPosition = firstPosition ?? n
         self.parks = parks
         mustBeCounted = entry.kind == .uncounted
     }

@@ -28,7 +28,7 @@ package struct DeadChange: Hashable, Sendable {
 
 /// A change that waits outside the log for its next attempt, so that its partition can continue.
 package struct ParkedChange: Hashable, Sendable {
-    /// The newest change of the document, with the new ``LoggedChange/firstN`` and ``LoggedChange/parks``.
+    /// The newest change of the document, with the new ``LoggedChange/firstPosition`` and ``LoggedChange/parks``.
     package var change: LoggedChange
     /// How long after the commit it is due, by the engine's clock.
     package var delay: Duration

@@ -23,7 +23,7 @@ package final class FleetWorker: Sendable {
         (self.log, self.processor, self.renewer) = (log, processor, renewer)
         (self.settings, self.environment) = (settings, environment)
         wake = renewer.renewed
-        limit = WorkLimit(settings.work.inWork, worthwhile: settings.work.worthwhile)
+        limit = WorkLimit(settings.work.inProgress, minBatch: settings.work.minBatch)
     }
 
     /// Finishes the changes under way, releases all partitions, and lets ``run()`` return.
@@ -41,14 +41,14 @@ package final class FleetWorker: Sendable {
     package func run() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { try await self.watch() }
-            var judgedAt: Duration?
+            var evaluatedAt: Duration?
             while true {
                 let all = current
                 if isStopping.withLock({ $0 }) {
                     if all.isEmpty { break }
                     for loop in all { loop.drain() }
-                } else if let answer = renewer.latest, answer.sentAt != judgedAt {
-                    judgedAt = answer.sentAt
+                } else if let answer = renewer.latest, answer.sentAt != evaluatedAt {
+                    evaluatedAt = answer.sentAt
                     try await balance(answer, &group)
                 }
                 try await environment.clock.wait(for: wake, until: nil)
@@ -101,10 +101,10 @@ package final class FleetWorker: Sendable {
         }
         if working.count > share { giveBack(working.count - share, of: working) }
         let room = max(0, share - working.count)
-        let strayNumbers = unexpected.compactMap(\.name.partition)
+        let strayPartitions = unexpected.compactMap(\.name.partition)
         if room > 0 {
             let here = Set(all.map(\.partition))
-            let wanted = Set(strayNumbers + answer.renewal.free).subtracting(here)
+            let wanted = Set(strayPartitions + answer.renewal.free).subtracting(here)
             let preferred = Partitioning.rendezvous(wanted.sorted(), for: log.owner)
             try await claim(preferred, atMost: room, &group)
         }

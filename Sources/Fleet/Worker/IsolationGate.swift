@@ -30,7 +30,7 @@ final class IsolationGate: Sendable {
     }
 
     /// Enters exclusively. False: others are inside, or asked first.
-    func enterAlone(_ partition: Int, _ signal: Signal) -> Bool {
+    func enterExclusively(_ partition: Int, _ signal: Signal) -> Bool {
         state.withLock { state in
             if !state.waiting.contains(partition) { state.waiting.append(partition) }
             guard state.alone == nil, state.sharing == 0, state.waiting.first == partition else {
@@ -44,9 +44,9 @@ final class IsolationGate: Sendable {
     }
 
     /// Leaves again.
-    func leave(isAlone: Bool) {
+    func leave(isIsolated: Bool) {
         change { state in
-            if isAlone { state.alone = nil } else { state.sharing -= 1 }
+            if isIsolated { state.alone = nil } else { state.sharing -= 1 }
         }
     }
 

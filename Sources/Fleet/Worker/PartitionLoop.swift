@@ -13,7 +13,7 @@ final class PartitionLoop: Sendable {
         var hasDue = true
         var isDraining = false
         /// Whether the partition has exclusive use of the process.
-        var isAlone = false
+        var isIsolated = false
         var readUpTo: Int64
         var claim: Claim
     }
@@ -74,7 +74,7 @@ final class PartitionLoop: Sendable {
             gate.withdraw(partition)
             limit.withdraw(partition)
             // No attempt is under way any more.
-            leaveIfAlone()
+            leaveIfIsolated()
         }
         let result = await withDiscardingTaskGroup { group -> Result<Void, WorkLogError> in
             defer { group.cancelAll() }
@@ -101,9 +101,9 @@ final class PartitionLoop: Sendable {
         var batches = 0
         var backoff: Backoff
         /// When the engine may be called again.
-        var callAfter: Duration?
+        var nextCallAt: Duration?
         /// When the process will have survived the attempt in isolation that is under way.
-        var survivesAt: Duration?
+        var survivalDue: Duration?
         var isolatesChanges: Bool
         /// The time from which the log knows which processes have ended.
         let settledAt: Duration
@@ -127,8 +127,8 @@ extension PartitionLoop.Work {
     /// - Returns: Whether the loop must go on.
     mutating func step(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) -> Bool {
         collect()
-        if let callAfter, loop.environment.clock.now < callAfter { return await wait(until: callAfter) }
-        callAfter = nil
+        if let nextCallAt, loop.environment.clock.now < nextCallAt { return await wait(until: nextCallAt) }
+        nextCallAt = nil
         do throws(WorkLogError) {
             try await noteSurvival()
             if loop.isDraining {
@@ -147,21 +147,21 @@ extension PartitionLoop.Work {
             }
             backoff.reset()
         } catch .unavailable(let reason) {
-            if batches == 0, isTooLate { return false }
+            if batches == 0, hasLeaseExpired { return false }
             // Other partitions need not wait for this one.
             loop.limit.withdraw(loop.partition)
-            callAfter = loop.environment.clock.now + backoff.next(.unavailable(reason))
+            nextCallAt = loop.environment.clock.now + backoff.next(.unavailable(reason))
             return true
         }
-        return canGoOn ? true : await wait(until: survivesAt)
+        return canContinue ? true : await wait(until: survivalDue)
     }
 
     /// Whether the lease has expired, so that there is nothing to release: the next owner reads again what was not
     /// committed.
-    private var isTooLate: Bool { loop.isDraining && !loop.tenure.isValid }
+    private var hasLeaseExpired: Bool { loop.isDraining && !loop.tenure.isValid }
 
     /// Whether there is something to do without waiting.
-    private var canGoOn: Bool {
+    private var canContinue: Bool {
         if window.needsCommit(claim.position) { return true }
         return !loop.isDraining && hasRoom && loop.inbox.withLock(\.hasChanges)
     }
@@ -210,8 +210,8 @@ extension PartitionLoop.Work {
         }
         if hasChanges, hasRoom {
             // The change that ended the process was most likely among the first under way.
-            let inWork = loop.settings.work.batch * loop.settings.work.batchesAtOnce
-            let limit = isolatesChanges ? min(room, inWork) : room
+            let inProgress = loop.settings.work.batch * loop.settings.work.batchesAtOnce
+            let limit = isolatesChanges ? min(room, inProgress) : room
             let changes = try await loop.log.next(claim, after: window.readUpTo, limit: limit)
             if isolatesChanges {
                 isolatesChanges = false
@@ -226,18 +226,18 @@ extension PartitionLoop.Work {
     }
 
     private mutating func start(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) {
-        while places >= loop.settings.work.worthwhile, loop.tenure.isValid {
+        while places >= loop.settings.work.minBatch, loop.tenure.isValid {
             guard window.hasStartable else {
                 loop.limit.withdraw(loop.partition)
                 return stopWaiting()
             }
-            guard try await window.startsAlone ? startAlone(&group) : startTogether(&group) else { return }
+            guard try await window.startsInIsolation ? startInIsolation(&group) : startTogether(&group) else { return }
         }
     }
 
     /// - Returns: Whether more may start.
     private mutating func startTogether(_ group: inout DiscardingTaskGroup) -> Bool {
-        guard enter(isAlone: false) else {
+        guard enter(isIsolated: false) else {
             loop.limit.withdraw(loop.partition)
             return false
         }
@@ -245,18 +245,18 @@ extension PartitionLoop.Work {
         let batch = room > 0 ? window.take(atMost: room) : nil
         guard case .together(let changes) = batch else {
             loop.limit.leave(room)
-            loop.gate.leave(isAlone: false)
+            loop.gate.leave(isIsolated: false)
             // The next change must be attempted in isolation.
             if case .alone(let change, _) = batch { putBack([change]) }
             return room > 0
         }
         loop.limit.leave(room - changes.count)
-        process(changes, isAlone: false, &group)
+        process(changes, isIsolated: false, &group)
         return true
     }
 
     /// - Returns: Whether more may start.
-    private mutating func startAlone(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) -> Bool {
+    private mutating func startInIsolation(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) -> Bool {
         switch window.take(atMost: loop.settings.work.batch) {
         case nil: return true
         case .together(let changes):
@@ -266,8 +266,8 @@ extension PartitionLoop.Work {
         case .alone(let change, let attempt):
             // Something else may have ended the first attempt. From the second attempt on, nothing else may be under
             // way.
-            let isAlone = !change.isolatedAttempts.isEmpty
-            guard enter(isAlone: isAlone) else {
+            let isIsolated = !change.isolatedAttempts.isEmpty
+            guard enter(isIsolated: isIsolated) else {
                 putBack([change])
                 return false
             }
@@ -276,14 +276,14 @@ extension PartitionLoop.Work {
             do throws(WorkLogError) {
                 try await commit(outcome)
             } catch {
-                loop.gate.leave(isAlone: isAlone)
+                loop.gate.leave(isIsolated: isIsolated)
                 putBack([change])
                 throw error
             }
-            if isAlone { loop.inbox.withLock { $0.isAlone = true } }
-            survivesAt = loop.environment.clock.now + loop.settings.isolation.survival
+            if isIsolated { loop.inbox.withLock { $0.isIsolated = true } }
+            survivalDue = loop.environment.clock.now + loop.settings.isolation.survivalTime
             loop.limit.add(1)
-            process([change], isAlone: isAlone, &group)
+            process([change], isIsolated: isIsolated, &group)
             return true
         }
     }
@@ -293,31 +293,31 @@ extension PartitionLoop.Work {
 
     /// An attempt that has run for some time without an answer is unlikely to crash the process.
     private mutating func noteSurvival() async throws(WorkLogError) {
-        guard let survival = window.survival else {
-            survivesAt = nil
+        guard let survivalTime = window.survivalTime else {
+            survivalDue = nil
             return
         }
-        guard let survivesAt, loop.environment.clock.now >= survivesAt else { return }
+        guard let survivalDue, loop.environment.clock.now >= survivalDue else { return }
         var outcome = window.outcome
-        outcome.attempted = [survival]
+        outcome.attempted = [survivalTime]
         try await commit(outcome)
         window.survive()
-        self.survivesAt = nil
+        self.survivalDue = nil
     }
 
-    private mutating func enter(isAlone: Bool) -> Bool {
-        guard isAlone else {
+    private mutating func enter(isIsolated: Bool) -> Bool {
+        guard isIsolated else {
             stopWaiting()
             return loop.gate.share(loop.partition, loop.wake)
         }
-        let isIn = loop.gate.enterAlone(loop.partition, loop.wake)
-        isWaiting = !isIn
-        return isIn
+        let hasEntered = loop.gate.enterExclusively(loop.partition, loop.wake)
+        isWaiting = !hasEntered
+        return hasEntered
     }
 
     /// The answer is stored. If another change ends the process from now on, this attempt does not count.
     private mutating func leaveAfterAttempt() {
-        if batches == 0 { loop.leaveIfAlone() }
+        if batches == 0 { loop.leaveIfIsolated() }
     }
 
     /// A change that waited for isolation may have been dead-lettered without an attempt.
@@ -331,9 +331,9 @@ extension PartitionLoop.Work {
         for change in changes { window.answer(change, .postponed) }
     }
 
-    private mutating func process(_ changes: [LoggedChange], isAlone: Bool, _ group: inout DiscardingTaskGroup) {
+    private mutating func process(_ changes: [LoggedChange], isIsolated: Bool, _ group: inout DiscardingTaskGroup) {
         batches += 1
-        group.addTask { [loop] in await loop.process(changes, isAlone: isAlone) }
+        group.addTask { [loop] in await loop.process(changes, isIsolated: isIsolated) }
     }
 
     /// Commits an outcome. If it is unknown whether it was stored, asks until it is known.
@@ -359,7 +359,7 @@ extension PartitionLoop.Work {
             do throws(WorkLogError) {
                 now = try await loop.log.refresh(claim)
             } catch .unavailable(let reason) {
-                if isTooLate { throw .unavailable(reason) }
+                if hasLeaseExpired { throw .unavailable(reason) }
                 let pause = backoff.next(.unavailable(reason))
                 do { try await loop.environment.clock.sleep(for: pause) } catch { throw .fenced("cancelled") }
                 continue
@@ -388,15 +388,15 @@ extension PartitionLoop.Work {
 }
 
 extension PartitionLoop {
-    fileprivate func leaveIfAlone() {
-        let wasAlone = inbox.withLock { inbox in
-            defer { inbox.isAlone = false }
-            return inbox.isAlone
+    fileprivate func leaveIfIsolated() {
+        let wasIsolated = inbox.withLock { inbox in
+            defer { inbox.isIsolated = false }
+            return inbox.isIsolated
         }
-        if wasAlone { gate.leave(isAlone: true) }
+        if wasIsolated { gate.leave(isIsolated: true) }
     }
 
-    private func process(_ changes: [LoggedChange], isAlone: Bool) async {
+    private func process(_ changes: [LoggedChange], isIsolated: Bool) async {
         let told = Locked(Set<Int64>())
         await processor.process(changes, tenure) { [self] change, verdict in
             guard told.withLock({ $0.insert(change.n).inserted }) else { return }
@@ -405,7 +405,7 @@ extension PartitionLoop {
             wake.raise()
         }
         // Isolated until the answer is stored.
-        if !isAlone { gate.leave(isAlone: false) }
+        if !isIsolated { gate.leave(isIsolated: false) }
         let answered = told.withLock { $0 }
         limit.leave(changes.count { !answered.contains($0.n) })
         let verdict: Verdict = tenure.isValid && !Task.isCancelled ? .failed("no answer") : .postponed

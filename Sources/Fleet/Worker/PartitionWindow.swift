@@ -18,20 +18,20 @@ struct PartitionWindow {
         var running: LoggedChange?
         var covered: [Int64] = []
         /// The place of the oldest change without an answer.
-        var firstN: Int64
+        var firstPosition: Int64
         /// Whether the document has a parked change in the log.
         var isParked: Bool
         /// The place of the parked change when it was read.
-        var parkedN: Int64 = 0
+        var parkedPosition: Int64 = 0
         /// Attempts of other processes, and attempts that failed.
         var isolatedAttempts: IsolatedAttempts
         /// Whether attempts of members that were absent for some time are already left out.
         var isSettled: Bool
         var parks = 0
-        var mustBeAlone = false
-        var isAlone = false
+        var mustBeIsolated = false
+        var isIsolated = false
         /// Whether it is only counted while its parked change waits.
-        var isCountedOnly = false
+        var isOnlyCounted = false
 
         mutating func add(_ change: LoggedChange, isSettled: Bool) {
             pending.append(change)
@@ -91,8 +91,10 @@ struct PartitionWindow {
         places.read(change.n)
         let id = change.id
         let subject = subjects[id]
-        guard change.n > max(subject?.parkedN ?? 0, answeredAhead[id] ?? 0) else { return places.answer(change.n) }
-        let isParked = subject?.isCountedOnly ?? draft.isParked(id, inLog: change.isParked)
+        guard change.n > max(subject?.parkedPosition ?? 0, answeredAhead[id] ?? 0) else {
+            return places.answer(change.n)
+        }
+        let isParked = subject?.isOnlyCounted ?? draft.isParked(id, inLog: change.isParked)
         if isParked, change.entry.kind != .uncounted {
             // The parked change is decided with the content at that time: only a change from the feed may replace it.
             if change.entry.kind.isFromFeed { draft.join(change) }
@@ -102,9 +104,9 @@ struct PartitionWindow {
         } else {
             // A document's contribution to totals does not wait for its parked change.
             subjects[id] = Subject(
-                pending: [change], firstN: change.n, isParked: false, isolatedAttempts: change.isolatedAttempts,
+                pending: [change], firstPosition: change.n, isParked: false, isolatedAttempts: change.isolatedAttempts,
                 isSettled: isSettled,
-                isCountedOnly: isParked)
+                isOnlyCounted: isParked)
             ready.append(id)
         }
     }
@@ -115,7 +117,7 @@ struct PartitionWindow {
             let id = change.id
             guard subjects[id] == nil, !draft.touchesParked(id) else { continue }
             subjects[id] = Subject(
-                pending: [change], firstN: change.firstN, isParked: true, parkedN: change.n,
+                pending: [change], firstPosition: change.firstPosition, isParked: true, parkedPosition: change.n,
                 isolatedAttempts: change.isolatedAttempts,
                 isSettled: isSettled, parks: change.parks)
             ready.append(id)
@@ -129,7 +131,7 @@ struct PartitionWindow {
     /// Whether ``take(atMost:)`` may return a batch.
     var hasStartable: Bool { trial == nil && (suspects.isEmpty ? !ready.isEmpty : runningCount == 0) }
     /// Whether that batch must be attempted in isolation.
-    var startsAlone: Bool { hasStartable && !suspects.isEmpty }
+    var startsInIsolation: Bool { hasStartable && !suspects.isEmpty }
 
     /// The batch that may start now. A suspect waits until nothing is under way, and nothing starts before it.
     mutating func take(atMost limit: Int) -> Batch? {
@@ -139,12 +141,12 @@ struct PartitionWindow {
             if let id = suspects.first {
                 guard runningCount == 0, batch.isEmpty else { break }
                 _ = suspects.popFirst()
-                if let alone = takeAlone(id) { return alone }
+                if let alone = takeInIsolation(id) { return alone }
                 continue
             }
             guard batch.count < limit, let id = ready.popFirst() else { break }
             guard let subject = subjects[id] else { continue }
-            if subject.mustBeAlone || !subject.isolatedAttempts.isEmpty || subject.firstN <= isolatedUpTo {
+            if subject.mustBeIsolated || !subject.isolatedAttempts.isEmpty || subject.firstPosition <= isolatedUpTo {
                 suspects.append(id)
             } else if let change = start(id) {
                 batch.append(change)
@@ -155,7 +157,7 @@ struct PartitionWindow {
 
     /// Nil if it has had all its attempts: then it is dead-lettered. While processes that attempted it may still
     /// rejoin, it waits for them.
-    private mutating func takeAlone(_ id: DocumentKey) -> Batch? {
+    private mutating func takeInIsolation(_ id: DocumentKey) -> Batch? {
         guard let change = start(id), let subject = subjects[id] else { return nil }
         guard subject.isolatedAttempts.total < isolation.maximumWeight else {
             if subject.isSettled {
@@ -173,7 +175,7 @@ struct PartitionWindow {
             n: change.n, id: id, isParked: subject.isParked, others: subject.isolatedAttempts,
             weight: isolation.survivalsPerAttempt)
         trial = Trial(attempt: attempt)
-        subjects[id]?.isAlone = true
+        subjects[id]?.isIsolated = true
         return .alone(change, attempt)
     }
 
@@ -183,7 +185,7 @@ struct PartitionWindow {
         else { return nil }
         newest.isolatedAttempts = subject.isolatedAttempts
         newest.parks = subject.parks
-        newest.firstN = subject.firstN
+        newest.firstPosition = subject.firstPosition
         subject.running = newest
         subject.covered = subject.pending.map(\.n)
         subject.pending = []
@@ -196,7 +198,7 @@ struct PartitionWindow {
 
     /// What must be stored when the process has survived the current attempt for some time. Nil: there is no attempt,
     /// or it is stored already.
-    var survival: Attempt? {
+    var survivalTime: Attempt? {
         guard let trial, !trial.isSurvived else { return nil }
         var attempt = trial.attempt
         attempt.weight = 1
@@ -212,22 +214,22 @@ struct PartitionWindow {
     mutating func answer(_ change: LoggedChange, _ verdict: Verdict) {
         let id = change.id
         guard let subject = subjects[id], let running = subject.running, running.n == change.n else { return }
-        if subject.isAlone { trial = nil }
+        if subject.isIsolated { trial = nil }
         defer { movePosition() }
         // The parked change stays parked, and is counted when it is decided.
-        if subject.isCountedOnly, verdict != .postponed { return settle(id, dead: nil) }
+        if subject.isOnlyCounted, verdict != .postponed { return settle(id, dead: nil) }
         switch verdict {
         case .done: settle(id, dead: nil)
         case .dead(let reason): settle(id, dead: reason)
         case .parked(let delay, let reason):
             park(id, isolatedAttempts: IsolatedAttempts(), parks: subject.parks + 1, delay, reason)
         // An answer counts in full, however long it took.
-        case .failed(let reason) where subject.isAlone:
+        case .failed(let reason) where subject.isIsolated:
             fail(id, subject.isolatedAttempts.addingFailed(isolation.survivalsPerAttempt), reason)
         case .failed: putBack(id, isSuspect: true)
         case .postponed:
             // It was not attempted. This process still runs, so nothing counts.
-            putBack(id, isSuspect: subject.mustBeAlone || subject.isAlone)
+            putBack(id, isSuspect: subject.mustBeIsolated || subject.isIsolated)
         }
     }
 
@@ -258,10 +260,10 @@ struct PartitionWindow {
             return
         }
         subject = Subject(
-            pending: subject.pending, firstN: next.n, isParked: false,
+            pending: subject.pending, firstPosition: next.n, isParked: false,
             isolatedAttempts: subject.pending.reduce(IsolatedAttempts()) { $0.merged(with: $1.isolatedAttempts) },
             isSettled: subject.isSettled,
-            isCountedOnly: subject.isCountedOnly)
+            isOnlyCounted: subject.isOnlyCounted)
         subjects[id] = subject
         ready.append(id)
     }
@@ -276,7 +278,7 @@ struct PartitionWindow {
         runningCount -= 1
         places.answer(subject.covered)
         places.answer(subject.pending.map(\.n))
-        (change.firstN, change.isolatedAttempts, change.parks) = (subject.firstN, isolatedAttempts, parks)
+        (change.firstPosition, change.isolatedAttempts, change.parks) = (subject.firstPosition, isolatedAttempts, parks)
         draft.park(change, delay, reason)
     }
 
@@ -292,11 +294,11 @@ struct PartitionWindow {
             } + subject.pending
         subject.running = nil
         subject.covered = []
-        subject.mustBeAlone = isSuspect
-        subject.isAlone = false
+        subject.mustBeIsolated = isSuspect
+        subject.isIsolated = false
         subjects[id] = subject
         // It stays first, because the partition may already wait for exclusive use: see ``IsolationGate``.
-        if subject.mustBeAlone { suspects.prepend(id) } else { ready.append(id) }
+        if subject.mustBeIsolated { suspects.prepend(id) } else { ready.append(id) }
     }
 
     private mutating func movePosition() { draft.move(to: places.movePosition()) }

@@ -10,28 +10,28 @@ final class WorkLimit: Sendable {
     private struct State {
         var room: Int
         /// Less room is not worth a call.
-        let worthwhile: Int
+        let minBatch: Int
         var waiting: [(partition: Int, signal: Signal)] = []
 
         /// The partitions that may enter now.
-        var next: Signal? { room >= worthwhile ? waiting.first?.signal : nil }
+        var next: Signal? { room >= minBatch ? waiting.first?.signal : nil }
     }
 
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - limit: The maximum number of changes under way.
-    ///   - worthwhile: A partition gets room for at least this many changes, unless it asks for fewer.
-    init(_ limit: Int, worthwhile: Int = 1) {
+    ///   - minBatch: A partition gets room for at least this many changes, unless it asks for fewer.
+    init(_ limit: Int, minBatch: Int = 1) {
         let limit = max(1, limit)
-        state = Locked(State(room: limit, worthwhile: min(limit, worthwhile)))
+        state = Locked(State(room: limit, minBatch: min(limit, minBatch)))
     }
 
     /// Reserves room for at most this many changes. Returns 0 if there is too little, or others asked first.
     func enter(_ partition: Int, atMost count: Int, _ signal: Signal) -> Int {
         let (taken, next) = state.withLock { state -> (Int, Signal?) in
             let isFirst = state.waiting.first.map { $0.partition == partition } ?? true
-            guard isFirst, state.room >= state.worthwhile else {
+            guard isFirst, state.room >= state.minBatch else {
                 if !state.waiting.contains(where: { $0.partition == partition }) {
                     state.waiting.append((partition, signal))
                 }

@@ -5,7 +5,7 @@ extension GatewayDialect {
     // MARK: - Documents
 
     /// The length of the longest id that it accepts, in bytes; nil for no limit.
-    package var longestID: Int? {
+    package var maxIDLength: Int? {
         switch self {
         case .syncGateway: 250
         case .couchDB: nil

@@ -48,7 +48,7 @@ extension GatewayDialect {
     }
 
     /// Whether users log in to one database. Otherwise they log in to the whole server.
-    var hasSessionOfEachDatabase: Bool {
+    var hasSessionPerDatabase: Bool {
         switch self {
         case .syncGateway: true
         case .couchDB: false
@@ -107,7 +107,7 @@ extension GatewayDialect {
 
     /// Whether a complete list with fewer documents than requested is the end. If the query fails while the list is
     /// sent, Sync Gateway leaves the list open (4.1, `rest/bulk_api.go`). Other servers may have their own limits.
-    var endsListsOnlyAtTheirEnd: Bool {
+    var shortPageEndsList: Bool {
         switch self {
         case .syncGateway: true
         case .couchDB: false

@@ -87,7 +87,7 @@ extension Gateway {
             silence: settings.deadlines.silence)
         if let revision { request.query = [("rev", revision.text)] }
         if isAsStored { request.acceptEncoding = "gzip" }
-        let response = try await unlessAbsent { () async throws(GatewayError) in try await open(request) }
+        let response = try await nilIfMissing { () async throws(GatewayError) in try await open(request) }
         return response.map { AttachmentAnswer($0, expected: digest, isAsStored: isAsStored, url: url) }
     }
 

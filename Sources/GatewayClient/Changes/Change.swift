@@ -97,8 +97,8 @@ public struct Change: Sendable {
 extension Change {
     /// The positions of a row's parts on the batch's tape; -1 if absent.
     struct Fields: RowFields {
-        static let rowsName: StaticString = "results"
-        static let keptName: StaticString? = "last_seq"
+        static let rowsMemberName: StaticString = "results"
+        static let keptMemberName: StaticString? = "last_seq"
 
         let start: Int32
         let end: Int32

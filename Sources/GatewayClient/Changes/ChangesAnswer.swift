@@ -4,7 +4,7 @@ package import LosslessJSON
 
 extension Gateway {
     /// For feeds that wait for changes: a short time, because it delays the reaction to a change.
-    private static let gatheringTimeOfFeeds: ClosedRange<Duration> = .milliseconds(4) ... .milliseconds(4)
+    private static let feedGatheringTime: ClosedRange<Duration> = .milliseconds(4) ... .milliseconds(4)
 
     /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll, Sync
     /// Gateway sends it immediately, and CouchDB with the first change.
@@ -19,16 +19,16 @@ extension Gateway {
         switch request.feed {
         case .normal:
             exchange.deadline = settings.deadlines.stream
-            exchange.silence = request.longestWaitForWrites
-            exchange.gatheringTime = GatewayRequest.gatheringTimeOfLists
+            exchange.silence = request.maxWaitForWrites
+            exchange.gatheringTime = GatewayRequest.listGatheringTime
         case .longpoll(let timeout):
-            exchange.gatheringTime = Self.gatheringTimeOfFeeds
+            exchange.gatheringTime = Self.feedGatheringTime
             // Heartbeats prevent a silence timeout, and a dead feed may send them forever. Both limits are therefore
             // needed.
             exchange.deadline = timeout + settings.deadlines.longpollGrace
             exchange.silence = exchange.deadline
         case .continuous(let duration):
-            exchange.gatheringTime = Self.gatheringTimeOfFeeds
+            exchange.gatheringTime = Self.feedGatheringTime
             exchange.deadline = min(duration, settings.deadlines.feed)
             exchange.silence = ChangesRequest.heartbeat * 2 + settings.deadlines.longpollGrace
         }
@@ -47,7 +47,7 @@ public struct ChangesAnswer {
     private let url: GatewayURL
     private let feed: ChangesRequest.Feed
     /// How long a longpoll may stay open after its first rows.
-    private let longestFeed: Duration
+    private let maxFeedTime: Duration
     private var parser: ChangesParser
     /// The last row that a longpoll has returned.
     private var lastRow: SequenceID?
@@ -63,7 +63,7 @@ public struct ChangesAnswer {
         self.body = body
         self.url = url
         self.feed = feed
-        longestFeed = deadlines.feed
+        maxFeedTime = deadlines.feed
         maxWhitespaceTime = deadlines.silence
         parser = ChangesParser(isContinuous: feed.isContinuous, since: since)
     }
@@ -114,7 +114,7 @@ public struct ChangesAnswer {
     private mutating func note(_ batch: ChangesBatch) {
         rowCount += batch.count
         guard case .longpoll = feed, let last = batch.last?.sequence else { return }
-        if lastRow == nil { body.extendDeadline(by: longestFeed) }
+        if lastRow == nil { body.extendDeadline(by: maxFeedTime) }
         lastRow = last
     }
 }

@@ -30,7 +30,7 @@ public struct ChangesRequest: Sendable {
 
     /// No feed may stay open forever: after the database was offline, a feed of Sync Gateway 4.1 sends only heartbeats
     /// and never another change.
-    public static let longestContinuousFeed: Duration = .seconds(300)
+    public static let maxContinuousFeedTime: Duration = .seconds(300)
 
     /// The shortest heartbeat interval that Sync Gateway accepts.
     static let heartbeat: Duration = .seconds(25)
@@ -58,7 +58,7 @@ public struct ChangesRequest: Sendable {
     /// If it takes longer, the answer ends with `.timedOut`.
     ///
     /// - Note: Source: `request_plus`, Sync Gateway 3.1 and later. Other gateways ignore it.
-    package var longestWaitForWrites: Duration?
+    package var maxWaitForWrites: Duration?
 
     /// Whether the request gets a new connection, so that the time until it is cut can be measured.
     package var usesNewConnection = false
@@ -82,7 +82,7 @@ public struct ChangesRequest: Sendable {
         if listsAllLeaves { query.append(("style", "all_docs")) }
         if isActiveOnly { query.append(("active_only", "true")) }
         if includesRevocations { query.append(("revocations", "true")) }
-        if longestWaitForWrites != nil { query.append(("request_plus", "true")) }
+        if maxWaitForWrites != nil { query.append(("request_plus", "true")) }
         return query + filterQuery + feedQuery
     }
 

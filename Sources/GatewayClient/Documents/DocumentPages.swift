@@ -54,7 +54,7 @@ public struct DocumentPages {
             } else {
                 if let beginning { size.notePage(beginning: beginning, whole: requestedAt.duration(to: .now)) }
                 answer = nil
-                hasEnded = isNewPage || rows < limit && gateway.knowsDialect && gateway.dialect.endsListsOnlyAtTheirEnd
+                hasEnded = isNewPage || rows < limit && gateway.knowsDialect && gateway.dialect.shortPageEndsList
             }
         }
         return nil

@@ -75,7 +75,7 @@ extension Gateway {
         }
         let request = GatewayRequest(
             place: .keyspace("_all_docs"), query: query, deadline: settings.deadlines.stream,
-            silence: settings.deadlines.silence, gatheringTime: GatewayRequest.gatheringTimeOfLists)
+            silence: settings.deadlines.silence, gatheringTime: GatewayRequest.listGatheringTime)
         let response: HTTPResponse
         do throws(GatewayError) { response = try await open(request) } catch { throw await refusal(of: error) }
         return DocumentsAnswer(

@@ -19,7 +19,7 @@ extension Gateway {
         let request = GatewayRequest(
             place: place(of: id, attachment: name), deadline: settings.deadlines.stream,
             silence: settings.deadlines.silence)
-        return try await unlessAbsent { () async throws(GatewayError) in
+        return try await nilIfMissing { () async throws(GatewayError) in
             try await collect(request, limit: 64 << 20)
         }
     }
@@ -52,7 +52,7 @@ extension Gateway {
         _ place: GatewayRequest.Place, query: [(name: String, value: String)] = []
     ) async throws(GatewayError) -> JSONText? {
         let request = GatewayRequest(place: place, query: query, deadline: settings.deadlines.bulk)
-        let body = try await unlessAbsent { () async throws(GatewayError) in
+        let body = try await nilIfMissing { () async throws(GatewayError) in
             try await collect(request, limit: 128 << 20)
         }
         guard let body else { return nil }
@@ -66,7 +66,7 @@ extension Gateway {
     ///
     /// - Throws: What `read` throws; also what ``databaseInfo()`` throws, which is called if the answer is not a known
     ///   one: a missing database must not count as a missing document.
-    func unlessAbsent<Answer>(
+    func nilIfMissing<Answer>(
         _ read: () async throws(GatewayError) -> Answer
     ) async throws(GatewayError) -> Answer? {
         do throws(GatewayError) { return try await read() } catch {

@@ -66,8 +66,8 @@ extension ListedDocument {
     /// `{"key","id","value":{"rev"},"doc":{…}}`; `{"key","error":"not_found"}`; for deleted documents
     /// `"value":{"rev","deleted":true},"doc":null`.
     struct Fields: RowFields {
-        static let rowsName: StaticString = "rows"
-        static let keptName: StaticString? = nil
+        static let rowsMemberName: StaticString = "rows"
+        static let keptMemberName: StaticString? = nil
 
         let start: Int32
         let end: Int32

@@ -50,16 +50,16 @@ extension Gateway {
         let taken = zip(documents, refusals).filter { $0.1 == nil }.map(\.0)
         var outcomes = (taken.isEmpty ? [] : try await send(taken))[...]
         return refusals.map { reason in
-            if let reason { return .rejected(status: Self.refusedIDStatus, reason: reason) }
+            if let reason { return .rejected(status: Self.invalidIDStatus, reason: reason) }
             return outcomes.popFirst() ?? .unmentioned
         }
     }
 
     /// - Throws: `.badRequest` if the database does not accept a document with this id.
     func requireAccepted(_ id: DocumentID) throws(GatewayError) {
-        if let reason = refusal(of: id) { throw GatewayError(.badRequest, reason, status: Self.refusedIDStatus) }
+        if let reason = refusal(of: id) { throw GatewayError(.badRequest, reason, status: Self.invalidIDStatus) }
     }
 
     /// CouchDB's status for a refused id.
-    private static let refusedIDStatus = 400
+    private static let invalidIDStatus = 400
 }

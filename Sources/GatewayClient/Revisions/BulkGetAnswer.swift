@@ -95,7 +95,7 @@ extension Gateway {
         let request = GatewayRequest(
             method: "POST", place: .keyspace("_bulk_get"), query: query, body: [body.bytes],
             deadline: settings.deadlines.stream, silence: settings.deadlines.silence,
-            accept: dialect.bulkGetType, gatheringTime: GatewayRequest.gatheringTimeOfLists)
+            accept: dialect.bulkGetType, gatheringTime: GatewayRequest.listGatheringTime)
         return BulkGetAnswer(try await open(request), url: url)
     }
 }

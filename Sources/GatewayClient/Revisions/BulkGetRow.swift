@@ -2,8 +2,8 @@ internal import LosslessJSON
 
 /// A row of the JSON form of `_bulk_get`: `{"id","docs":[{"ok":{…}},{"error":{…}}]}`.
 struct BulkGetRow: RowFields {
-    static let rowsName: StaticString = "results"
-    static let keptName: StaticString? = nil
+    static let rowsMemberName: StaticString = "results"
+    static let keptMemberName: StaticString? = nil
 
     let start: Int32
     let end: Int32

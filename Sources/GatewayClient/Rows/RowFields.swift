@@ -4,9 +4,9 @@ internal import LosslessJSON
 /// answer.
 protocol RowFields: Sendable {
     /// The member of the answer that holds the rows.
-    static var rowsName: StaticString { get }
+    static var rowsMemberName: StaticString { get }
     /// Another member of the answer whose value is kept.
-    static var keptName: StaticString? { get }
+    static var keptMemberName: StaticString? { get }
 
     /// The range of the row in the batch's bytes.
     var start: Int32 { get }

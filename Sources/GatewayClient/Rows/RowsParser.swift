@@ -25,7 +25,7 @@ struct RowsParser<Fields: RowFields> {
     /// An answer without rows contains an empty array; an answer without the array is malformed.
     private var hasRows = false
 
-    /// The value of the member that ``RowFields/keptName`` names; nil until it has arrived.
+    /// The value of the member that ``RowFields/keptMemberName`` names; nil until it has arrived.
     private(set) var keptValue: JSONText?
 
     /// The error after the rows of the last batch.
@@ -123,7 +123,7 @@ struct RowsParser<Fields: RowFields> {
         }
         let valueStart = skipWhitespace(text, from: colon + 1)
         guard valueStart < text.count else { return false }
-        if tape.isString(0, Fields.rowsName, in: bytes) {
+        if tape.isString(0, Fields.rowsMemberName, in: bytes) {
             guard text[valueStart] == UInt8(ascii: "[") else {
                 throw JSONError(.unexpectedByte(text[valueStart], expected: .value), at: valueStart)
             }
@@ -134,7 +134,7 @@ struct RowsParser<Fields: RowFields> {
         let end = try tape.scanValue(in: text, from: valueStart)
         // A number may continue in the next chunk.
         guard end < text.count else { return false }
-        if let name = Fields.keptName, tape.isString(0, name, in: bytes) {
+        if let name = Fields.keptMemberName, tape.isString(0, name, in: bytes) {
             keptValue = JSONText(bytes: bytes, tape: tape).value(at: value).copied()
         }
         return advance(to: .afterMember, at: end)

@@ -21,10 +21,10 @@ extension GatewayCredentials {
 
 extension String {
     /// Shorter secrets are not replaced, because they may be ordinary words.
-    private static let shortestSecret = 6
+    private static let minSecretLength = 6
 
     /// The text of an answer with the request's secrets replaced: some servers and proxies echo requests.
     func withholding(_ secrets: [String]) -> String {
-        secrets.filter { $0.utf8.count >= Self.shortestSecret }.reduce(self) { $0.replacing($1, with: "***") }
+        secrets.filter { $0.utf8.count >= Self.minSecretLength }.reduce(self) { $0.replacing($1, with: "***") }
     }
 }

@@ -80,13 +80,13 @@ extension Gateway {
         }
         let began = settings.now()
         let request = GatewayRequest(
-            method: "POST", place: dialect.hasSessionOfEachDatabase ? .database("_session") : .server("_session"),
+            method: "POST", place: dialect.hasSessionPerDatabase ? .database("_session") : .server("_session"),
             body: [body.bytes], deadline: settings.deadlines.small)
         let credentials = GatewayCredentials.basic(user: name, password: password)
         let exchange = try await sendWhileLoginsPass(request, as: .credentials(nil), testing: credentials)
         let response = exchange.response
         guard response.status == 200 else {
-            var refusal = await refusal(response, to: request, sentWith: .credentials(credentials))
+            var refusal = await refusal(response, to: request, sentAs: .credentials(credentials))
             if refusal.cause == .unknownDatabaseOrLogin, await isDatabaseKnown() {
                 refusal = .wrongCredentials(refusedBy: url)
             }
@@ -120,7 +120,7 @@ extension Gateway {
             _ = try? await response.body.collect(upTo: 64 << 10)
             return true
         }
-        return await refusal(response, to: request, sentWith: .credentials(nil)).cause == .loginRequired
+        return await refusal(response, to: request, sentAs: .credentials(nil)).cause == .loginRequired
     }
 
     /// The user that the gateway recognizes, and what it may see.
@@ -129,10 +129,10 @@ extension Gateway {
     package func loginInfo() async throws(GatewayError) -> LoginInfo {
         let answer = try await answer(
             GatewayRequest(
-                place: dialect.hasSessionOfEachDatabase ? .database("_session") : .server("_session"),
+                place: dialect.hasSessionPerDatabase ? .database("_session") : .server("_session"),
                 deadline: settings.deadlines.small))
         return LoginInfo(answer)
     }
 
-    private var sessionPlace: String { dialect.hasSessionOfEachDatabase ? url.keyspace.database : "" }
+    private var sessionPlace: String { dialect.hasSessionPerDatabase ? url.keyspace.database : "" }
 }

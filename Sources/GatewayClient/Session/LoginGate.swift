@@ -47,7 +47,7 @@ final class LoginGate: Sendable {
     }
 
     /// The instance of this process.
-    static let ofProcess = LoginGate()
+    static let shared = LoginGate()
 
     /// The time between the first attempt and the second one.
     private static let secondAttempt: Duration = .seconds(10)
@@ -58,7 +58,7 @@ final class LoginGate: Sendable {
     /// After this time without an answer, one more request is sent: the first one may be a large upload.
     private static let trialTimeout: Duration = .seconds(2)
     /// After this time without an answer, a request no longer counts as a test: gateways refuse credentials at once.
-    private static let longestTrial: Duration = .seconds(10)
+    private static let maxTrialTime: Duration = .seconds(10)
     /// The interval at which a waiting request checks for admission.
     static let wait: Duration = .milliseconds(10)
 
@@ -72,7 +72,7 @@ final class LoginGate: Sendable {
 
         mutating func forgetOld(at now: Instant) {
             refusals.removeAll { $0.duration(to: now) >= LoginGate.memory }
-            trials = trials.filter { $0.value.duration(to: now) < LoginGate.longestTrial }
+            trials = trials.filter { $0.value.duration(to: now) < LoginGate.maxTrialTime }
         }
 
         func admission(at now: Instant) -> Admission {

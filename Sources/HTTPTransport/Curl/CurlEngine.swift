@@ -17,12 +17,12 @@ actor CurlEngine {
     /// Nil if there was no memory for it. The loop then does not start.
     private let multi: UnsafeMutableRawPointer?
     nonisolated let hasHandle: Bool
-    private let touched = TouchedTransfers()
-    /// Swapped with the list of `touched`, so that neither is allocated repeatedly.
+    private let marked = MarkedTransfers()
+    /// Swapped with the list of `marked`, so that neither is allocated repeatedly.
     private var delivering: [CurlTransfer] = []
     private var transfers: [TransferID: CurlTransfer] = [:]
-    /// The resting transfers, in no order.
-    private var resting: [TransferID] = []
+    /// The transfers whose next read is delayed, in no order.
+    private var delayed: [TransferID] = []
     /// Never later than the earliest deadline. If it is earlier, one pass over all transfers corrects it.
     private var nextDue: Instant?
     /// A deadline was moved or removed since ``nextDue`` was determined. The thread must not wake up for it.
@@ -71,7 +71,7 @@ actor CurlEngine {
             now: .now)
         let transfer = CurlTransfer(
             easy, id: id, request: request, url: url, configuration: configuration, flows: flows, timers: timers,
-            touched: touched)
+            marked: marked)
         return await withUnsafeContinuation { reader in
             transfer.headReader = reader
             start(transfer)
@@ -84,7 +84,7 @@ actor CurlEngine {
     func runRound(_ signals: [CurlLoop.Signal]) {
         rounds += 1
         for signal in signals { handle(signal) }
-        endRests()
+        endDelays()
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
         finishTransfers()
@@ -99,7 +99,7 @@ actor CurlEngine {
         guard end == nil else { return }
         end = error
         for transfer in transfers.values { finish(transfer, .failure(error)) }
-        touched.list = []
+        marked.list = []
         curl_multi_cleanup(multi)
     }
 
@@ -172,51 +172,51 @@ actor CurlEngine {
 
     /// Passes received bytes to readers. Returns true if a paused transfer continues and libcurl must be called again.
     private func deliver() -> Bool {
-        guard !touched.list.isEmpty else { return false }
+        guard !marked.list.isEmpty else { return false }
         var continues = false
-        swap(&touched.list, &delivering)
+        swap(&marked.list, &delivering)
         defer { delivering.removeAll(keepingCapacity: true) }
         let now: Instant? = delivering.contains { $0.timers.watchesActivity } ? .now : nil
         for transfer in delivering {
-            transfer.untouch()
+            transfer.unmark()
             guard transfers[transfer.id] != nil else { continue }
             if transfer.head.isComplete { transfer.reportHead() }
             let (delivery, isPaused) = transfer.flow.withLock { ($0.takeDelivery(), $0.isPaused) }
             let isStarving = transfer.uploadFlow?.withLock(\.isStarving) ?? false
-            if let now { transfer.timers.touch(at: now, isPaused: isPaused || isStarving) }
+            if let now { transfer.timers.noteActivity(at: now, isPaused: isPaused || isStarving) }
             transfer.deliver(delivery)
             if delivery?.wasPaused == true {
                 resume(transfer)
                 continues = true
             } else if !isPaused {
-                beginRest(of: transfer)
+                beginDelay(of: transfer)
             }
         }
         return continues
     }
 
     /// Stops polling the transfer's socket for a while, if its pacing says so.
-    private func beginRest(of transfer: CurlTransfer) {
-        guard let rest = transfer.pacing?.rest(after: transfer.freshBytes) else {
+    private func beginDelay(of transfer: CurlTransfer) {
+        guard let delay = transfer.pacing?.delay(after: transfer.freshBytes) else {
             transfer.freshBytes = 0
             return
         }
         transfer.freshBytes = 0
-        transfer.restsUntil = .now + rest
-        resting.append(transfer.id)
+        transfer.delayedUntil = .now + delay
+        delayed.append(transfer.id)
         curl_easy_pause(transfer.easy, CURLPAUSE_RECV)
     }
 
-    /// Resumes reading for transfers whose rest is over.
-    private func endRests() {
-        guard !resting.isEmpty else { return }
+    /// Resumes reading for transfers whose delay is over.
+    private func endDelays() {
+        guard !delayed.isEmpty else { return }
         let now = Instant.now
-        resting.removeAll { id in
-            guard let transfer = transfers[id], let end = transfer.restsUntil else { return true }
+        delayed.removeAll { id in
+            guard let transfer = transfers[id], let end = transfer.delayedUntil else { return true }
             guard end <= now else { return false }
-            transfer.restsUntil = nil
+            transfer.delayedUntil = nil
             // Check even if nothing has arrived: the next bytes are then delivered immediately.
-            transfer.touch()
+            transfer.markForCheck()
             curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
             return true
         }
@@ -224,10 +224,10 @@ actor CurlEngine {
 
     private func resume(_ transfer: CurlTransfer) {
         if transfer.timers.watchesActivity {
-            transfer.timers.touch(at: .now, isPaused: false)
+            transfer.timers.noteActivity(at: .now, isPaused: false)
             arm(transfer)
         }
-        transfer.restsUntil = nil
+        transfer.delayedUntil = nil
         curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
     }
 
@@ -257,8 +257,8 @@ actor CurlEngine {
             isDueStale = false
             nextDue = transfers.values.compactMap(\.timers.due).min()
         }
-        let restEnd = resting.lazy.compactMap { self.transfers[$0]?.restsUntil }.min()
-        let due = [nextDue, restEnd].compactMap(\.self).min()
+        let delayEnd = delayed.lazy.compactMap { self.transfers[$0]?.delayedUntil }.min()
+        let due = [nextDue, delayEnd].compactMap(\.self).min()
         let milliseconds = due.map { Instant.now.duration(to: $0).milliseconds } ?? Int(Int32.max)
         guard loop.beginPolling() else { return }
         var wake = curl_waitfd(fd: loop.wakeDescriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)

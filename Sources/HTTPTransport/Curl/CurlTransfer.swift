@@ -33,7 +33,7 @@ final class CurlTransfer {
     /// Nil for a body that is delivered without pacing.
     var pacing: ReadPacing?
     /// When the socket is read again; nil unless the transfer rests.
-    var restsUntil: ContinuousClock.Instant?
+    var delayedUntil: ContinuousClock.Instant?
     /// Bytes of the body since the last check.
     var freshBytes = 0
 
@@ -45,27 +45,27 @@ final class CurlTransfer {
     private let reportsConnection: Bool
     /// Reports the end of the exchange; nil if there is no observer.
     private let record: HTTPExchangeRecord.Pending?
-    private let touched: TouchedTransfers
-    private var isTouched = false
+    private let marked: MarkedTransfers
+    private var isMarked = false
     private let url: OpaquePointer
     private var headerLines: UnsafeMutablePointer<curl_slist>?
     private let errorText: UnsafeMutablePointer<CChar>
 
     init(
         _ easy: UnsafeMutableRawPointer, id: TransferID, request: HTTPRequest, url: OpaquePointer,
-        configuration: HTTPClientConfiguration, flows: ExchangeFlows, timers: ExchangeTimers, touched: TouchedTransfers
+        configuration: HTTPClientConfiguration, flows: ExchangeFlows, timers: ExchangeTimers, marked: MarkedTransfers
     ) {
         self.id = id
         self.easy = easy
         flow = flows.body
         uploadFlow = flows.upload
         self.timers = timers
-        self.touched = touched
+        self.marked = marked
         self.url = url
         head = HeadParser(limit: configuration.bodies.headerLimit)
         upload = UploadPosition(request.body)
         uploadTimer = request.measuresUpload ? request.body.count.flatMap(UploadTimer.init) : nil
-        pacing = request.gatheringTime.map { ReadPacing(longestRests: $0) }
+        pacing = request.gatheringTime.map { ReadPacing(maxDelays: $0) }
         mayBeRepeated = request.mayBeRepeated
         reportsConnection = request.reportsConnection
         record = configuration.observer.map { HTTPExchangeRecord.Pending(request, $0) }
@@ -111,14 +111,14 @@ final class CurlTransfer {
     }
 
     /// Marks the transfer to be checked when libcurl returns.
-    func touch() {
-        guard !isTouched else { return }
-        isTouched = true
-        touched.list.append(self)
+    func markForCheck() {
+        guard !isMarked else { return }
+        isMarked = true
+        marked.list.append(self)
     }
 
     /// Removes the mark.
-    func untouch() { isTouched = false }
+    func unmark() { isMarked = false }
 
     private func setOptions(for request: HTTPRequest, configuration: HTTPClientConfiguration) {
         let me = Unmanaged.passUnretained(self).toOpaque()
@@ -143,7 +143,7 @@ final class CurlTransfer {
     // MARK: Called by libcurl, on the loop's thread
 
     private func received(headerLine: UnsafeRawBufferPointer) -> Int {
-        touch()
+        markForCheck()
         if case .tooLarge = head.append(line: headerLine) {
             ownError = .tooLarge
             return 0
@@ -152,14 +152,14 @@ final class CurlTransfer {
     }
 
     private func received(_ bytes: UnsafeRawBufferPointer) -> Int {
-        touch()
+        markForCheck()
         guard flow.withLock({ $0.append(bytes) }) else { return Int(CURL_WRITEFUNC_PAUSE) }
         freshBytes += bytes.count
         return bytes.count
     }
 
     private func send(into target: UnsafeMutableRawBufferPointer) -> Int {
-        touch()
+        markForCheck()
         guard let uploadFlow else { return sendSegments(into: target) }
         let (count, feeder) = uploadFlow.withLock { $0.read(into: target) }
         feeder?.resume(returning: true)
@@ -207,6 +207,6 @@ final class CurlTransfer {
 }
 
 /// The transfers for which libcurl has called a callback since the last check.
-final class TouchedTransfers {
+final class MarkedTransfers {
     var list: [CurlTransfer] = []
 }

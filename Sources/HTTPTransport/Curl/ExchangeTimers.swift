@@ -13,7 +13,7 @@ struct ExchangeTimers {
     /// The transfer is paused because this program must take or provide bytes. The idle timeout does not run.
     private var isPaused = false
     /// How many bytes the server had acknowledged after half of the idle timeout.
-    private var acknowledgedBefore: Int?
+    private var acknowledgedHalfway: Int?
 
     /// - Parameter sendsBody: Whether there is a body to send. Its bytes may wait in the kernel and move over a slow
     ///   network without any callback.
@@ -28,9 +28,9 @@ struct ExchangeTimers {
     var watchesActivity: Bool { idleTimeout != nil }
 
     /// Records that bytes have moved, or that the transfer was paused or continues.
-    mutating func touch(at now: Instant, isPaused: Bool) {
+    mutating func noteActivity(at now: Instant, isPaused: Bool) {
         lastActivity = now
-        acknowledgedBefore = nil
+        acknowledgedHalfway = nil
         self.isPaused = isPaused
     }
 
@@ -40,8 +40,8 @@ struct ExchangeTimers {
     /// When to check next; nil if nothing is timed.
     var due: Instant? {
         guard let idleTimeout, !isPaused else { return deadline }
-        let looksEarly = sendsBody && acknowledgedBefore == nil
-        let idle = lastActivity + (looksEarly ? idleTimeout / 2 : idleTimeout)
+        let checksHalfway = sendsBody && acknowledgedHalfway == nil
+        let idle = lastActivity + (checksHalfway ? idleTimeout / 2 : idleTimeout)
         return deadline.map { min($0, idle) } ?? idle
     }
 
@@ -54,12 +54,12 @@ struct ExchangeTimers {
         let silence = lastActivity.duration(to: now)
         if sendsBody, silence >= idleTimeout / 2 {
             let count = acknowledged() ?? 0
-            guard let before = acknowledgedBefore else {
-                acknowledgedBefore = count
+            guard let before = acknowledgedHalfway else {
+                acknowledgedHalfway = count
                 return silence >= idleTimeout ? .idle : nil
             }
             if count > before {
-                touch(at: now, isPaused: false)
+                noteActivity(at: now, isPaused: false)
                 return nil
             }
         }

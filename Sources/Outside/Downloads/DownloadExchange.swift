@@ -16,8 +16,8 @@ struct DownloadExchange: Sendable {
     }
 
     /// How long a content is used without asking again, unless the server says so.
-    static let usualSpan: Duration = .seconds(300)
-    private static let longestSpan = 86_400
+    static let defaultFreshTime: Duration = .seconds(300)
+    private static let maxFreshTime = 86_400
     /// The maximum number of characters of an `ETag` or `Last-Modified` that is sent back.
     private static let validatorLimit = 1024
 
@@ -110,10 +110,10 @@ struct DownloadExchange: Sendable {
         let directives = fields.split(separator: ",").map(String.init)
         if directives.contains("no-store") { return nil }
         if directives.contains("no-cache") { return .zero }
-        guard let age = directives.first(where: { $0.hasPrefix("max-age=") }) else { return usualSpan }
+        guard let age = directives.first(where: { $0.hasPrefix("max-age=") }) else { return defaultFreshTime }
         let digits = age.dropFirst("max-age=".count)
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return usualSpan }
-        return .seconds(min(Int(digits) ?? .max, longestSpan))
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return defaultFreshTime }
+        return .seconds(min(Int(digits) ?? .max, maxFreshTime))
     }
 
     // MARK: - Failures

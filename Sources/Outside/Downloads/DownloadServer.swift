@@ -20,16 +20,16 @@ final class DownloadServer {
     /// The weight of the newest content in ``usualBytes``.
     private static let weight = 0.125
     /// Contents are dropped if their document does not ask for them for this time: it may have been deleted.
-    static let longestAbsence: Duration = .seconds(120)
+    static let maxAbsence: Duration = .seconds(120)
     /// Documents do not wait for a server whose requests usually take this long.
-    private static let longestWait: Duration = .milliseconds(500)
+    private static let maxWait: Duration = .milliseconds(500)
     /// How often a slow server is logged.
     private static let slownessInterval: Duration = .seconds(60)
     /// How long a document is deferred while its request is in flight.
     private static let delays = (shortest: Duration.milliseconds(500), longest: Duration.seconds(5))
     /// The longest delay of a document whose request has not begun: five seconds, or ten milliseconds for each waiting
     /// request. The server may be fast again by then.
-    private static let longestDelay = (least: 5.0, perRequest: 0.01)
+    private static let maxDelay = (least: 5.0, perRequest: 0.01)
     /// Retry times are rounded up to multiples of this many seconds, so that documents are read together.
     private static let retryGrid = 0.5
 
@@ -86,7 +86,7 @@ final class DownloadServer {
     }
 
     func dropAbandoned(_ now: Instant) {
-        for (document, kept) in kept where kept.usedAt.duration(to: now) >= Self.longestAbsence { release(document) }
+        for (document, kept) in kept where kept.usedAt.duration(to: now) >= Self.maxAbsence { release(document) }
     }
 
     // MARK: - Requests
@@ -164,7 +164,7 @@ final class DownloadServer {
     // MARK: - Slowness
 
     /// Whether documents should not wait for a response of this server.
-    func isSlow(_ now: Instant) -> Bool { pace.isSlower(than: Self.longestWait, waiting: line.count, now: now) }
+    func isSlow(_ now: Instant) -> Bool { pace.isSlower(than: Self.maxWait, waiting: line.count, now: now) }
 
     /// Defers a document that would have to wait too long.
     ///
@@ -191,7 +191,7 @@ final class DownloadServer {
     /// - Parameter place: Its place in the queue.
     private func delay(atPlace place: Int, now: Instant) -> Double {
         let expected = (pace.interval(now) ?? 0) * Double(place + Self.concurrency)
-        let longest = max(Self.longestDelay.least, Self.longestDelay.perRequest * Double(line.count))
+        let longest = max(Self.maxDelay.least, Self.maxDelay.perRequest * Double(line.count))
         guard expected > longest else { return expected }
         // Spread evenly, so that they do not retry all at once.
         let fraction = (Double(place) * 0.618).truncatingRemainder(dividingBy: 1)

@@ -209,11 +209,11 @@ package actor Downloads {
         return .later(reason: "\(request.place) takes longer", wait: now.duration(to: due))
     }
 
-    /// Drops contents that no document has asked for in ``DownloadServer/longestAbsence``.
+    /// Drops contents that no document has asked for in ``DownloadServer/maxAbsence``.
     private func scheduleCleanup() {
         guard cleanup == nil, servers.values.contains(where: { !$0.keepsNothing }) else { return }
         cleanup = Task {
-            try? await Task.sleep(for: DownloadServer.longestAbsence)
+            try? await Task.sleep(for: DownloadServer.maxAbsence)
             cleanup = nil
             guard !Task.isCancelled else { return }
             for server in servers.values {

@@ -5,16 +5,16 @@ internal import Glibc
 ///
 /// A value without a clock: the caller passes the time. For a fast receiver all requests wait in the queue. For a slow one
 /// the waiting changes would fill the memory, and no others would be read. So a request that would wait for more than
-/// ``longestWait`` is deferred, each to a different time.
+/// ``maxWait`` is deferred, each to a different time.
 struct ReceiverPace: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// The longest expected wait in the queue.
-    static let longestWait: Duration = .seconds(1)
+    static let maxWait: Duration = .seconds(1)
     /// A request that was deferred before may wait longer by this factor, because its retry time was an estimate.
     private static let returningFactor = 2
     /// Deferred requests retry after this time at the latest, because the receiver may be fast again by then.
-    private static let longestDelay: Duration = .seconds(5)
+    private static let maxDelay: Duration = .seconds(5)
     /// If many requests are deferred, the longest delay is this time for each of them.
     private static let delayPerRequest: Duration = .milliseconds(10)
     /// Retry times are rounded up to multiples of this many seconds, so that documents are read together.
@@ -67,7 +67,7 @@ struct ReceiverPace: Sendable {
     mutating func queueLimit(isReturning: Bool, now: Instant) -> Int {
         guard let interval = interval(now) else { return .max }
         forgetRetried(now)
-        let longest = Self.longestWait * (isReturning ? Self.returningFactor : 1) / .seconds(1)
+        let longest = Self.maxWait * (isReturning ? Self.returningFactor : 1) / .seconds(1)
         // Deferred requests go first.
         if !isReturning, Double(deferredCount) * interval > longest { return 0 }
         return max(places, Int(min(longest / interval, 1e6)))
@@ -79,8 +79,8 @@ struct ReceiverPace: Sendable {
     mutating func deferRequest(now: Instant) -> Instant {
         forgetRetried(now)
         deferredCount += 1
-        let expected = Self.longestWait + .seconds((interval(now) ?? 0) * Double(deferredCount))
-        let longest = max(Self.longestDelay, Self.delayPerRequest * deferredCount)
+        let expected = Self.maxWait + .seconds((interval(now) ?? 0) * Double(deferredCount))
+        let longest = max(Self.maxDelay, Self.delayPerRequest * deferredCount)
         // Jitter, so that they do not retry all at once.
         let delay = expected <= longest ? expected : longest * (0.5 + random() / 2)
         let time = (start.duration(to: now + delay) / .seconds(1) / Self.retryGrid).rounded(.up)

@@ -101,7 +101,7 @@ actor WebhookReceiver {
         isRecheckScheduled = true
         Task {
             repeat {
-                try? await Task.sleep(for: ReceiverPace.longestWait)
+                try? await Task.sleep(for: ReceiverPace.maxWait)
                 wake(0)
             } while !waiting.isEmpty
             isRecheckScheduled = false

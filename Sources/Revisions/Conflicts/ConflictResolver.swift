@@ -21,7 +21,7 @@ package struct ConflictResolver: Sendable {
     package static let groupBytes = 2 << 20
 
     /// The maximum number of documents of one portion whose leaves are requested.
-    private static let mostListed = 20
+    private static let maxListed = 20
 
     /// The attachments that a merged document takes from losing leaves are sent inline up to this many bytes in total;
     /// larger ones are streamed separately.
@@ -86,7 +86,7 @@ package struct ConflictResolver: Sendable {
         for (place, (id, known)) in documents.enumerated() {
             var revisions = known ?? []
             if known == nil {
-                if requests == Self.mostListed {
+                if requests == Self.maxListed {
                     end = place
                     break
                 }

@@ -8,11 +8,11 @@ package struct LeavesPortion: Sendable {
     /// In bytes.
     let limit: Int
     /// Whether to read one document, of any size.
-    let isAlone: Bool
+    let isSingle: Bool
 
-    package init(limit: Int, isAlone: Bool = false) { (self.limit, self.isAlone) = (limit, isAlone) }
+    package init(limit: Int, isSingle: Bool = false) { (self.limit, self.isSingle) = (limit, isSingle) }
 
-    static let one = LeavesPortion(limit: .max, isAlone: true)
+    static let one = LeavesPortion(limit: .max, isSingle: true)
 }
 
 /// The leaves of the first documents of a list.
@@ -57,7 +57,7 @@ struct LeavesReader: Sendable {
     ///
     /// - Throws: `RunError`, `CancellationError`.
     func read(_ documents: ArraySlice<ChangedDocument>, _ portion: LeavesPortion) async throws -> ReadLeaves {
-        let documents = portion.isAlone ? documents.prefix(1) : documents
+        let documents = portion.isSingle ? documents.prefix(1) : documents
         var arrived = Arrived()
         let keys = documents.flatMap { document in
             document.revisions.map { BulkGetKey(id: document.id, revision: $0) }
@@ -65,7 +65,7 @@ struct LeavesReader: Sendable {
         do {
             try await reader.read(keys) { answer in
                 arrived.add(answer)
-                if !portion.isAlone, arrived.byteCount > portion.limit { throw IsFull() }
+                if !portion.isSingle, arrived.byteCount > portion.limit { throw IsFull() }
             }
         } catch is IsFull {
             return arrived.first(of: documents, limit: portion.limit)

@@ -190,7 +190,7 @@ struct RemainingRevisions {
     init(_ keys: [BulkGetKey], retryFor: Duration) {
         self.keys = keys[...]
         size = max(1, keys.count)
-        fresh = FailingRequest(retryFor: retryFor, needsOthers: true)
+        fresh = FailingRequest(retryFor: retryFor, requiresOtherSuccess: true)
         suspect = fresh
     }
 

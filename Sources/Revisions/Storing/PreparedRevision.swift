@@ -31,5 +31,5 @@ package struct PreparedRevision: Sendable {
     /// Whether some attachments are stubs, for which the target must have the bytes. CouchDB refuses a whole request
     /// for a single stub that it can't resolve.
     var hasStubs: Bool { keptAttachments > 0 }
-    package var isAlone: Bool { hasStubs || !uploads.isEmpty }
+    package var mustBeSentAlone: Bool { hasStubs || !uploads.isEmpty }
 }

@@ -32,7 +32,7 @@ package struct RevisionBatch: Sendable {
     package mutating func store(
         _ revision: PreparedRevision, _ note: Note, whole: () async throws -> PreparedRevision? = { nil }
     ) async throws -> Bool {
-        if revision.isAlone {
+        if revision.mustBeSentAlone {
             // Its winner may be among them: a gateway that keeps one leaf keeps the first.
             let id = revision.revision.key.id
             if gathered.contains(where: { $0.revision.key.id == id }) { try await storeGathered(note) }

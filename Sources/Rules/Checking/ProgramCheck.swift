@@ -1,7 +1,7 @@
 /// Finds words in jq programs that behave differently here than elsewhere.
 enum ProgramCheck {
     static func messages(_ program: String) -> [String] {
-        let words = ProgramWords(program).words
+        let words = ProgramIdentifiers(program).words
         var messages: [String] = []
         if !words.isDisjoint(with: ["$ENV", "env"]) {
             messages.append(
@@ -24,7 +24,7 @@ enum ProgramCheck {
 }
 
 /// The names in a jq program outside strings and comments, except fields (`.env`) and member names (`env:`).
-struct ProgramWords {
+struct ProgramIdentifiers {
     private enum Place { case code, string, escape, comment }
 
     private(set) var words: Set<String> = []

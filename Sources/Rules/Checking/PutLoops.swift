@@ -27,13 +27,13 @@ struct PutLoops {
             }
             return nil
         }
-        return pairs + creations(besides: found)
+        return pairs + creations(otherThan: found)
     }
 
     /// One warning for each rule that begins a chain of `put`s which create documents and lead back to it.
     ///
     /// - Parameter reported: The names of rules whose loops are known.
-    private func creations(besides reported: Set<String>) -> [RuleWarning] {
+    private func creations(otherThan reported: Set<String>) -> [RuleWarning] {
         let puts = rules.filter { !reported.contains($0.rule.name) }.flatMap { rule in
             LocatedPut.creating(of: rule.rule).map { (rule, put: $0) }
         }

@@ -50,7 +50,7 @@ enum TimeCheck {
     }
 
     private static func readsTime(_ program: String) -> Bool {
-        !ProgramWords(program).words.isDisjoint(with: ["$now", "now"])
+        !ProgramIdentifiers(program).words.isDisjoint(with: ["$now", "now"])
     }
 
     private static func comparesOrder(_ program: String) -> Bool {

@@ -24,12 +24,12 @@ struct OutputSizes {
 
     /// The average size of the last outputs.
     private var average = 0
-    private var mostCalls = firstCalls
+    private var maxCalls = firstCalls
 
     /// How many programs may run in one round trip, so that their outputs probably take at most twice `limit` bytes.
     func callCount(within limit: Int) -> Int {
         guard limit < .max else { return .max }
-        return max(1, min(mostCalls, 2 * limit / max(1, average)))
+        return max(1, min(maxCalls, 2 * limit / max(1, average)))
     }
 
     /// - Parameters:
@@ -38,7 +38,7 @@ struct OutputSizes {
     mutating func note(_ sizes: (calls: Int, bytes: Int), of count: Int) {
         guard sizes.calls > 0 else { return }
         average = max(sizes.bytes / sizes.calls, average / 2)
-        if sizes.calls >= mostCalls, mostCalls <= Int.max / Self.growth { mostCalls *= Self.growth }
+        if sizes.calls >= maxCalls, maxCalls <= Int.max / Self.growth { maxCalls *= Self.growth }
     }
 }
 

@@ -38,7 +38,7 @@ struct MemberDigest: Sendable, Hashable {
             content.append(UInt8(ascii: "{"))
             let members = value.members.map { (name: $0.name.characters, value: $0.value) }
             for member in members.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) })
-            where !areAttachments || !isLeftOut(member.name) {
+            where !areAttachments || !isOmitted(member.name) {
                 append(member.name, to: &content)
                 append(member.value, areAttachments, to: &content)
             }
@@ -49,7 +49,7 @@ struct MemberDigest: Sendable, Hashable {
     private static let revisionPosition = Array("revpos".utf8)
 
     /// The revision in which an attachment was added is not part of its content.
-    private static func isLeftOut(_ name: ArraySlice<UInt8>) -> Bool { name.elementsEqual(revisionPosition) }
+    private static func isOmitted(_ name: ArraySlice<UInt8>) -> Bool { name.elementsEqual(revisionPosition) }
 
     /// Appends a string, preceded by its length.
     private static func append(_ text: ArraySlice<UInt8>, to content: inout [UInt8]) {

@@ -32,7 +32,7 @@ enum TimeReading {
 
         private static func expiry(_ remedy: String) -> Limits {
             Limits(
-                range: DocumentExpiry.longestRelative + 1...DocumentExpiry.last,
+                range: DocumentExpiry.maxRelativeSeconds + 1...DocumentExpiry.last,
                 tooEarly: "1970 or before; for a time from now, write it as text with its unit: 30d, 12h",
                 tooLate: "after 2106-02-07, the last time that Sync Gateway can store", textRemedy: remedy,
                 valueRemedy: remedy)

@@ -5,7 +5,7 @@ internal import Locking
 package final class MemoryEngine: Sendable {
     /// A commit, reported before it becomes visible.
     package enum Commit: Sendable {
-        case appended([FeedEntry], from: String?, upTo: String?, firstN: Int64, owner: String)
+        case appended([FeedEntry], from: String?, upTo: String?, firstPosition: Int64, owner: String)
         /// The changes are those that are deleted from the log, with a flag that the parked change replaces them.
         case committed(Claim, PartitionOutcome, deleted: [LoggedChange], owner: String)
     }

@@ -169,7 +169,7 @@ extension MemoryLog {
     func hasPassed(_ n: Int64) -> Bool {
         parts.allSatisfy { part in
             part.work.first.map { $0.change.n > n } ?? true
-                && part.parked.values.allSatisfy { $0.change.entry.kind != .uncounted || $0.change.firstN > n }
+                && part.parked.values.allSatisfy { $0.change.entry.kind != .uncounted || $0.change.firstPosition > n }
         }
     }
 
@@ -177,7 +177,7 @@ extension MemoryLog {
         var oldest = Int64.max
         for part in parts {
             if let first = part.work.first { oldest = min(oldest, first.change.n) }
-            for parked in part.parked.values { oldest = min(oldest, parked.change.firstN) }
+            for parked in part.parked.values { oldest = min(oldest, parked.change.firstPosition) }
         }
         guard let mark = marks.lastIndex(where: { $0.n < oldest }) else { return nil }
         marks.removeFirst(mark)
@@ -216,7 +216,7 @@ extension MemoryLog {
     func due(_ claim: Claim, limit: Int, _ owner: String, _ now: Duration) throws(WorkLogError) -> [LoggedChange] {
         try check(claim, owner)
         return parts[claim.partition].parked.values.filter { $0.due <= now }
-            .sorted { ($0.due, $0.change.firstN) < ($1.due, $1.change.firstN) }
+            .sorted { ($0.due, $0.change.firstPosition) < ($1.due, $1.change.firstPosition) }
             .prefix(limit).map { counting($0.change, owner, now) }
     }
 

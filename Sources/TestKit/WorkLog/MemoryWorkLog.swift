@@ -71,7 +71,7 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
                 let before = log.sequence
                 let term = try log.append(entries, upTo: sequence, term, owner, now)
                 let first = term.n - Int64(entries.count) + 1
-                return (term, .appended(entries, from: before, upTo: sequence, firstN: first, owner: owner))
+                return (term, .appended(entries, from: before, upTo: sequence, firstPosition: first, owner: owner))
             }
         }
     }

@@ -12,7 +12,7 @@ package enum OutputPath: Equatable, Sendable {
     /// Nothing can be written to this path.
     case unusable(String, reason: String)
 
-    private static let longestChain = 40
+    private static let maxChainLength = 40
 
     /// Inspects the file system. Does not open or create anything.
     package init(_ path: String) {
@@ -34,7 +34,7 @@ package enum OutputPath: Equatable, Sendable {
     /// Resolves links, even if the target does not exist. The links themselves are kept.
     private static func resolvingLinks(_ path: String) -> OutputPath {
         var path = path
-        for _ in 0..<longestChain {
+        for _ in 0..<maxChainLength {
             if isStream(path) { return .special(path) }
             var information = stat()
             guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFLNK else { return .file(path) }

@@ -129,10 +129,10 @@ struct ImportPass {
         _ item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?, _ group: inout Work
     ) async throws {
         defer { ordinal += 1 }
-        let isLeftOut = isLosingLeaf(item)
+        let isOmitted = isLosingLeaf(item)
         guard ordinal >= start else { return }
         var isLarge = false
-        let entries = isLeftOut ? [] : builder.entries(of: item, mapped, header: header, ordinal: ordinal)
+        let entries = isOmitted ? [] : builder.entries(of: item, mapped, header: header, ordinal: ordinal)
         for entry in entries where isInThisPass(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsInProgress.contains(id), !mayRepeat {

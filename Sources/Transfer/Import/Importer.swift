@@ -156,7 +156,7 @@ package struct Importer: Service {
         _ settings: ImportSettings, isResumed: Bool, _ newest: SequenceID?
     ) -> ImportWriter {
         ImportWriter(
-            gateway: gateway, settings: settings, isResumed: isResumed, newestAtStart: newest,
+            gateway: gateway, settings: settings, isResumed: isResumed, newestSequenceAtStart: newest,
             progress: RunProgress(start: .start), pace: WritePace(),
             reading: AttachmentReading(settings.attachments.map { AttachmentStore($0) }), contact: contact,
             logger: logger)

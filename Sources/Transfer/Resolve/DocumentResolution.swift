@@ -48,12 +48,12 @@ struct DocumentResolution: Sendable {
         _ take: (ArraySlice<ChangedDocument>, ReadLeaves) async throws -> Void
     ) async throws {
         var left = documents[...]
-        var isAlone = false
+        var isSingle = false
         while !left.isEmpty {
             let leaves = try await resolver.leaves(
-                of: left, LeavesPortion(limit: settings.portionBytes, isAlone: isAlone))
+                of: left, LeavesPortion(limit: settings.portionBytes, isSingle: isSingle))
             // The next document is probably as large as this one.
-            isAlone = leaves.documentCount == 0 || isAlone && leaves.byteCount > settings.portionBytes
+            isSingle = leaves.documentCount == 0 || isSingle && leaves.byteCount > settings.portionBytes
             guard leaves.documentCount > 0 else { continue }
             try await take(left.prefix(leaves.documentCount), leaves)
             left = left.dropFirst(leaves.documentCount)

@@ -11,7 +11,7 @@ package struct TypeMismatch: Error, Equatable, Sendable {
     /// The value itself as JSON, truncated to 200 bytes; nil if there is none. May be private.
     package let value: String?
 
-    private static let longestValue = 200
+    private static let maxValueLength = 200
 
     /// - Parameters:
     ///   - document: The document that contains the value.
@@ -22,8 +22,8 @@ package struct TypeMismatch: Error, Equatable, Sendable {
         self.expected = expected
         found = value?.kind.noun ?? "nothing"
         self.value = value.map { value in
-            let isLong = value.bytes.count > Self.longestValue
-            return String(decoding: value.bytes.prefix(Self.longestValue), as: UTF8.self) + (isLong ? "…" : "")
+            let isLong = value.bytes.count > Self.maxValueLength
+            return String(decoding: value.bytes.prefix(Self.maxValueLength), as: UTF8.self) + (isLong ? "…" : "")
         }
     }
 

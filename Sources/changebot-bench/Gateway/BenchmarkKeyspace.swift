@@ -5,7 +5,7 @@ internal import LosslessJSON
 /// The measured keyspace. It contains only documents of this benchmark.
 struct BenchmarkKeyspace: Sendable {
     private static let prefix = "bench-task-"
-    private static let largestBulk = 250
+    private static let maxBulkSize = 250
     private static let concurrentRequests = 4
 
     /// The URL without a slash at the end.
@@ -58,8 +58,8 @@ struct BenchmarkKeyspace: Sendable {
     ///
     /// - Throws: ``BenchmarkError`` if the server does not accept each document.
     func write(_ documents: [BulkDocument]) async throws -> JobResult {
-        let bulks = stride(from: 0, to: documents.count, by: Self.largestBulk).map {
-            documents[$0..<min($0 + Self.largestBulk, documents.count)]
+        let bulks = stride(from: 0, to: documents.count, by: Self.maxBulkSize).map {
+            documents[$0..<min($0 + Self.maxBulkSize, documents.count)]
         }
         let usage = try await Usage.ofThisProcess {
             try await withThrowingTaskGroup(of: Void.self) { group in

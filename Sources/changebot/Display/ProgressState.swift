@@ -13,8 +13,8 @@ struct ProgressState: Equatable, Sendable {
     /// The time since the start of the job.
     var elapsed: Duration = .zero
 
-    private static let longestBar = 30
-    private static let shortestBar = 10
+    private static let maxBarWidth = 30
+    private static let minBarWidth = 10
 
     /// All parts as text.
     var text: String { parts.joined(separator: "  ") }
@@ -78,8 +78,8 @@ struct ProgressState: Equatable, Sendable {
     }
 
     private func bar(width: Int) -> String? {
-        let length = min(Self.longestBar, width - 2)
-        guard total != nil, length >= Self.shortestBar else { return nil }
+        let length = min(Self.maxBarWidth, width - 2)
+        guard total != nil, length >= Self.minBarWidth else { return nil }
         let done = done(of: length)
         return "[" + String(repeating: "#", count: done) + String(repeating: "-", count: length - done) + "]"
     }

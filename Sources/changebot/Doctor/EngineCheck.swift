@@ -32,7 +32,7 @@ enum EngineCheck {
                         allowsUnsafe ? .warning : .error, "fsync is off: it loses data when the machine fails",
                         remedy: "set fsync=on in the server's postgresql.conf"))
             }
-            if engine.losesLastWrites {
+            if engine.hasAsynchronousCommit {
                 findings.append(
                     Finding(
                         .warning, "synchronous_commit is off: it loses the last writes when it is killed",

@@ -79,7 +79,7 @@ extension RunMonitoring {
                 findsRules: place.reference.knowsRules, rules: rules),
             isInFleet: isInFleet && !isDryRun && !process.isOneShot,
             statusDirectory: place.isTemporary || isDryRun ? nil : place.catalogue.directory,
-            longestFeed: following.longestSilence, logger: plan.connection.logger)
+            maxFeedTime: following.maxSilence, logger: plan.connection.logger)
     }
 }
 

@@ -50,7 +50,7 @@ struct RunMonitoring: Sendable {
     /// Nil: no status file is written.
     let statusDirectory: String?
     /// How long a bot that waits for changes may go without a sign of life.
-    let longestFeed: Duration
+    let maxFeedTime: Duration
     let logger: Logger
 
     /// Calls `body` with the bot to report to.
@@ -59,7 +59,7 @@ struct RunMonitoring: Sendable {
     func whileWatching(
         _ report: RunReport, outage: Outage, _ body: @Sendable (MonitoredBot) async throws -> Void
     ) async throws {
-        let liveness = process.notifier.map { _ in Liveness(longestFeed: longestFeed) }
+        let liveness = process.notifier.map { _ in Liveness(maxFeedTime: maxFeedTime) }
         let monitored = MonitoredBot(
             bot, source: source(report, outage), registry: process.http == nil ? nil : process.monitored.registry,
             diff: process.http?.showsDocuments == true ? Self.diff : nil, liveness: liveness)
@@ -96,8 +96,8 @@ struct RunMonitoring: Sendable {
     }
 
     private func source(_ report: RunReport, _ outage: Outage) -> MonitoredBot.Source {
-        let fleet: @Sendable (Bool) async -> FleetView? = { asksEngine in
-            await report.fleetFacts(asksEngine: asksEngine).map(FleetView.init)
+        let fleet: @Sendable (Bool) async -> FleetView? = { queriesEngine in
+            await report.fleetFacts(queriesEngine: queriesEngine).map(FleetView.init)
         }
         return MonitoredBot.Source(
             facts: {
@@ -190,15 +190,15 @@ extension FleetView.EngineReport {
 extension MonitoredBot.DeadLetters.Entry {
     /// Nil if the dead letter is not saved.
     fileprivate init?(_ deadLetter: DeadLetter) {
-        guard let filing = deadLetter.filing else { return nil }
+        guard let ledgerRecord = deadLetter.ledgerRecord else { return nil }
         self.init(
-            number: filing.number, documentID: deadLetter.id.text, revision: deadLetter.revision?.text,
-            rule: deadLetter.rule, reason: deadLetter.reason, time: filing.deadLetteredAt)
+            number: ledgerRecord.number, documentID: deadLetter.id.text, revision: deadLetter.revision?.text,
+            rule: deadLetter.rule, reason: deadLetter.reason, time: ledgerRecord.deadLetteredAt)
     }
 }
 
 extension FeedReader.FeedMode {
     /// How long a bot that waits for changes may go without a sign of life. For longpoll, about twice the time that a
     /// request stays open. A continuous feed is renewed every five minutes.
-    var longestSilence: Duration { .seconds(self == .longpoll ? 120 : 420) }
+    var maxSilence: Duration { .seconds(self == .longpoll ? 120 : 420) }
 }

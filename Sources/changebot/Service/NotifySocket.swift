@@ -11,7 +11,7 @@ struct NotifySocket: Sendable {
     /// - Returns: Nil if it is neither, or is too long for an address.
     init?(_ name: String) {
         let bytes = Array(name.utf8)
-        guard bytes.count > 1, bytes.count < Self.longestName else { return nil }
+        guard bytes.count > 1, bytes.count < Self.maxNameLength else { return nil }
         switch bytes[0] {
         case UInt8(ascii: "/"): address = bytes + [0]
         case UInt8(ascii: "@"): address = [0] + bytes.dropFirst()
@@ -19,7 +19,7 @@ struct NotifySocket: Sendable {
         }
     }
 
-    private static let longestName = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+    private static let maxNameLength = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
     /// Sends one datagram without waiting. A missing listener is not an error.
     ///

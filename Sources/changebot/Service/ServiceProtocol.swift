@@ -64,12 +64,12 @@ struct ServiceProtocol {
     /// Extra time for closing connections and writing summaries.
     private static let margin: Duration = .seconds(10)
 
-    private static let longestLine = 500
+    private static let maxLineLength = 500
 
     /// The text on one line, truncated if it is too long.
     private static func line(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isNewline).joined(separator: " ").visible
-        return line.count > longestLine ? line.prefix(longestLine - 1) + "…" : line
+        return line.count > maxLineLength ? line.prefix(maxLineLength - 1) + "…" : line
     }
 }
 

@@ -15,7 +15,7 @@ struct ServiceStatus {
 
     /// Work that takes less time is not reported.
     private static let minReportedDuration: Duration = .seconds(10)
-    private static let longestList = 3
+    private static let maxListed = 3
 
     /// When current outages began, by the names of bots. The text is computed only once, so that it does not change.
     private var outages: [String: (began: ContinuousClock.Instant, text: String)] = [:]
@@ -44,9 +44,9 @@ struct ServiceStatus {
     private static func list(_ statusTexts: [(name: String, text: String?)]) -> String {
         let others = statusTexts.compactMap { statusText in statusText.text.map { "\(statusText.name): \($0)" } }
         guard !others.isEmpty else { return statusTexts.isEmpty ? "starting" : "\(statusTexts.count) bots \(upToDate)" }
-        let more = others.count - longestList
+        let more = others.count - maxListed
         return "\(statusTexts.count - others.count) of \(statusTexts.count) bots \(upToDate); "
-            + others.prefix(longestList).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+            + others.prefix(maxListed).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
     }
 
     /// Nil: up to date.

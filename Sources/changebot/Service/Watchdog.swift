@@ -23,7 +23,7 @@ enum Watchdog {
         }
     }
 
-    private static let longestPauseOfSilent: Duration = .seconds(5)
+    private static let maxSilentPause: Duration = .seconds(5)
 
     private static func feed(
         _ notifier: ServiceNotifier, every span: Duration, _ process: MonitoredProcess, _ logger: Logger
@@ -42,7 +42,7 @@ enum Watchdog {
                 notifier.feedWatchdog()
             }
             // Check more often while a bot is silent: if it recovers, the watchdog is fed in time.
-            try await Task.sleep(for: isSilent ? min(span, longestPauseOfSilent) : span)
+            try await Task.sleep(for: isSilent ? min(span, maxSilentPause) : span)
         }
     }
 

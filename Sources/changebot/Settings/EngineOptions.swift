@@ -48,10 +48,10 @@ struct EngineOptions: ParsableArguments {
                 throw CommandError(.usage, "--engine: \(error)")
             }
         }
-        guard fleet.utf8.count <= Engine.longestName else {
+        guard fleet.utf8.count <= Engine.maxNameLength else {
             throw environment.contradiction(
                 self.fleet == nil ? ["fleet", "name"] : [],
-                "a fleet's name can have at most \(Engine.longestName) bytes: choose a shorter one with "
+                "a fleet's name can have at most \(Engine.maxNameLength) bytes: choose a shorter one with "
                     + (self.fleet == nil ? environment.naming("fleet") : "--fleet"))
         }
         var found = Engine(
@@ -70,7 +70,7 @@ struct EngineOptions: ParsableArguments {
     private func lease(_ environment: Environment) throws(CommandError) -> Duration {
         let span = try environment.value(lease, "lease") { TimeSpan(argument: $0) }?.duration ?? Engine.defaultLease
         return try environment.checking("lease", isFlag: lease != nil) { () throws(CommandError) in
-            guard span >= Engine.shortestLease, span <= .seconds(3600) else {
+            guard span >= Engine.minLease, span <= .seconds(3600) else {
                 throw CommandError(.usage, "--lease must be from 2s to 1h")
             }
             return span

@@ -19,7 +19,7 @@ struct LogField {
     /// Keys of names that users can choose, at any length.
     private static let names: Set<String> = [LogKey.id, LogKey.attachment, LogKey.rule, "name", "key", "user"]
     /// The maximum length of a name in text logs, in characters. CouchDB ids can have kilobytes.
-    private static let longestName = 200
+    private static let maxNameLength = 200
 
     let key: String
     let value: Logger.MetadataValue
@@ -37,7 +37,7 @@ struct LogField {
     /// `key=value`, with quotes unless the value is one word. Nil if the value is empty. Long names are shortened.
     var text: String? {
         var text = sequence?.queryValue ?? value.description
-        if Self.names.contains(key) { text = text.shortened(to: Self.longestName) }
+        if Self.names.contains(key) { text = text.shortened(to: Self.maxNameLength) }
         guard !text.isEmpty else { return nil }
         guard text.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }) else {
             return "\(key)=\(text)".visible

@@ -38,7 +38,7 @@ import Testing
     func onlyDeadLettersThatMatchAFilterAreListedAndDropped(index: Int) async throws {
         let (filter, numbers) = Self.cases[index]
         try await deadLettered { ledger in
-            #expect(try ledger.deadLetters(filter: filter).compactMap(\.filing?.number) == numbers)
+            #expect(try ledger.deadLetters(filter: filter).compactMap(\.ledgerRecord?.number) == numbers)
             #expect(try ledger.deadLetterCount(filter) == numbers.count)
             #expect(try ledger.deadLetterCounts(filter).reduce(0) { $0 + $1.count } == numbers.count)
             let documents = try ledger.deadLetteredDocuments(after: 0, upTo: 9, limit: 9, filter: filter)

@@ -5,15 +5,15 @@ import Testing
 
 @Suite struct EngineClockTests {
     private let machine = Locked(10_000)
-    private let told = Locked<[Int]>([])
+    private let onDifference = Locked<[Int]>([])
     private let start = ContinuousClock.now
 
     private func clock() -> EngineClock {
         let clock = EngineClock()
         clock.watch { [machine] in
             machine.withLock { $0 }
-        } _: { [told] lead in
-            told.withLock { $0.append(lead) }
+        } _: { [onDifference] lead in
+            onDifference.withLock { $0.append(lead) }
         }
         return clock
     }
@@ -34,7 +34,7 @@ import Testing
     @Test func slowAnswerIsIgnoredUnlessItIsTheFirst() {
         let clock = clock()
         clock.note(5_000_000, sent: start, answered: start + .seconds(4))
-        #expect(clock.now(start + .seconds(2)) == 5_000 && told.withLock { $0 }.isEmpty)
+        #expect(clock.now(start + .seconds(2)) == 5_000 && onDifference.withLock { $0 }.isEmpty)
         clock.note(7_000_000, sent: start, answered: start + .seconds(3))
         #expect(clock.now(start + .seconds(2)) == 5_000)
     }
@@ -44,6 +44,6 @@ import Testing
         for time in [9_996, 13_600, 13_601, 10_004, 10_000, 9_000] {
             clock.note(time * 1000, sent: start, answered: start)
         }
-        #expect(told.withLock { $0 } == [-3_600, 0, 1_000])
+        #expect(onDifference.withLock { $0 } == [-3_600, 0, 1_000])
     }
 }

@@ -94,8 +94,8 @@ import Testing
     }
 
     private func kept(_ items: [CheckpointHistory.Item]) -> [Int] {
-        let superfluous = Set(CheckpointHistory.superfluous(items))
-        return items.map(\.number).filter { !superfluous.contains($0) }
+        let obsolete = Set(CheckpointHistory.obsolete(items))
+        return items.map(\.number).filter { !obsolete.contains($0) }
     }
 
     @Test func historyOfALongRunKeepsTheLastOfEachHourAndDay() {
@@ -137,8 +137,8 @@ import Testing
                 run: "\(number / 60)", hasReason: number % 77 == 0)
             history.insert(item, at: 0)
             all.insert(item, at: 0)
-            let superfluous = Set(CheckpointHistory.superfluous(history))
-            history.removeAll { superfluous.contains($0.number) }
+            let obsolete = Set(CheckpointHistory.obsolete(history))
+            history.removeAll { obsolete.contains($0.number) }
         }
         #expect(history.map(\.number) == kept(all))
     }

@@ -21,10 +21,12 @@ import Testing
             ]
             try await ledger.keep(deadLetters)
             var kept = try ledger.deadLetters()
-            #expect(kept.map(\.filing?.number) == [1, 2])
+            #expect(kept.map(\.ledgerRecord?.number) == [1, 2])
             #expect(
-                kept.allSatisfy { $0.filing?.ruleSetHash == "r1" && $0.filing?.deadLetteredAt.hasSuffix("Z") == true })
-            for index in kept.indices { kept[index].filing = nil }
+                kept.allSatisfy {
+                    $0.ledgerRecord?.ruleSetHash == "r1" && $0.ledgerRecord?.deadLetteredAt.hasSuffix("Z") == true
+                })
+            for index in kept.indices { kept[index].ledgerRecord = nil }
             #expect(kept == deadLetters)
         }
     }
@@ -60,7 +62,7 @@ import Testing
             again.replaced = [3, 2, 99]
             try await ledger.keep([again])
             let deadLetters = try ledger.deadLetters(of: "t1")
-            #expect(deadLetters.map(\.filing?.number) == [2])
+            #expect(deadLetters.map(\.ledgerRecord?.number) == [2])
             #expect(deadLetters.first?.attempts == 15)
             #expect(deadLetters.first?.revision?.text == "3-c")
         }
@@ -71,7 +73,7 @@ import Testing
             try await ledger.keep([deadLetter("a"), deadLetter("b"), deadLetter("c")])
             #expect(try await ledger.drop([3, 2, 77, 3]) == 2)
             try await ledger.keep([deadLetter("d")])
-            #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 4])
+            #expect(try ledger.deadLetters().map(\.ledgerRecord?.number) == [1, 4])
             #expect(try ledger.deadLetter(3) == nil)
             #expect(try await ledger.dropDeadLetters(DeadLetterFilter()) == 2)
             #expect(try ledger.deadLetterCount() == 0)
@@ -81,8 +83,8 @@ import Testing
     @Test func deadLettersAreReadInPages() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep((1...5).map { deadLetter(DocumentID("d\($0)")) })
-            #expect(try ledger.deadLetters(limit: 2).map(\.filing?.number) == [1, 2])
-            #expect(try ledger.deadLetters(after: 2, limit: 2).map(\.filing?.number) == [3, 4])
+            #expect(try ledger.deadLetters(limit: 2).map(\.ledgerRecord?.number) == [1, 2])
+            #expect(try ledger.deadLetters(after: 2, limit: 2).map(\.ledgerRecord?.number) == [3, 4])
             #expect(try ledger.deadLetters(after: 5).isEmpty)
         }
     }
@@ -92,8 +94,8 @@ import Testing
             try await ledger.keep([
                 deadLetter("a"), deadLetter("a\u{0}b"), deadLetter("a\u{0}c"), deadLetter("a", revision: "2-b"),
             ])
-            #expect(try ledger.deadLetters(of: "a").map(\.filing?.number) == [1, 4])
-            #expect(try ledger.deadLetters(of: "a\u{0}c").map(\.filing?.number) == [3])
+            #expect(try ledger.deadLetters(of: "a").map(\.ledgerRecord?.number) == [1, 4])
+            #expect(try ledger.deadLetters(of: "a\u{0}c").map(\.ledgerRecord?.number) == [3])
         }
     }
 
@@ -107,7 +109,7 @@ import Testing
             try await ledger.keep([skipped("r", "1-a"), skipped("s", "1-a")])
             try await ledger.keep([skipped("r", "2-b")])
             #expect(try ledger.deadLetters().map(\.revision) == [RevisionID("2-b"), RevisionID("1-a")])
-            #expect(try ledger.deadLetters().map(\.filing?.number) == [1, 2])
+            #expect(try ledger.deadLetters().map(\.ledgerRecord?.number) == [1, 2])
         }
     }
 

@@ -48,7 +48,7 @@ import Testing
                     Record(
                         deadLetters: [deadLetter("a")],
                         ownWrites: [OwnWrite(id: "o", revision: RevisionID("1-o"), content: nil)],
-                        survivors: ["a"]))
+                        survivedDocuments: ["a"]))
             }
             #expect(try ledger.deadLetters().isEmpty)
             let earlier = try await ledger.earlierWrites(of: [("o", RevisionID("1-o"))], since: .max)

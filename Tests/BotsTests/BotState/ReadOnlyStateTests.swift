@@ -18,7 +18,7 @@ import Testing
         let ledger = try catalogue.openExisting(address: nil, access: .readOnly)
         defer { ledger.close() }
         #expect(try ledger.checkpoint()?.sequence == sequence(5))
-        #expect(try ledger.deadLetters(of: "ä").map(\.filing?.number) == [1])
+        #expect(try ledger.deadLetters(of: "ä").map(\.ledgerRecord?.number) == [1])
         #expect(try ledger.addresses() == ["http://a:1/todo"])
         #expect((ledger.holder != nil) == isHeld)
         var counts: [Int] = []

@@ -59,6 +59,6 @@ import Testing
     func newestSequenceIsReadOnlyFromAnOnlineDatabase(answer: String, tells: Bool) throws {
         let json = try #require(SmallJSON(answer.utf8))
         let info = try #require(DatabaseInfo(json))
-        #expect(info.reportsNewest == tells)
+        #expect(info.hasNewestSequence == tells)
     }
 }

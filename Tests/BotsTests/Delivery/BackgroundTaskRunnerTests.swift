@@ -31,7 +31,8 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func stoppedRunLeavesRemainingTasks() async throws {
         let phases = Monitor<[BackgroundTaskPhase]>([])
         let flow = CandidateFlow(queue: CandidateQueue(), budget: MemoryBudget(MemoryPool(bytes: 1000), documents: 10))
-        let runner = BackgroundTaskRunner(makers: [{ EndlessTask(phases: phases) }], flow: flow, endsOnceSettled: true)
+        let runner = BackgroundTaskRunner(
+            factories: [{ EndlessTask(phases: phases) }], flow: flow, endsOnceSettled: true)
         let group = ServiceGroup(services: [Run(runner: runner)], logger: Logger(label: "backgroundTasks"))
         async let ended: Void = group.run()
         await phases.wait { $0.count { $0 == .settled } > 2 }

@@ -66,7 +66,7 @@ import Testing
     @Test func onlyReaderBeginsWithoutRoom() async throws {
         let budget = budget()
         await budget.take(bytes: 5000, documents: 1)
-        let portion = await budget.portion(of: .candidates, isAlone: false)
+        let portion = await budget.portion(of: .candidates, isSingle: false)
         let reading = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 10_000, of: reading)
         #expect(await budget.inUse.bytes == 15_000)
@@ -77,7 +77,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func secondReaderWaitsForRoom() async throws {
         let budget = budget()
-        let portion = await budget.portion(of: .candidates, isAlone: false)
+        let portion = await budget.portion(of: .candidates, isSingle: false)
         let first = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 1200, of: first)
         let begun = Locked(false)
@@ -97,7 +97,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func secondReaderBeginsWhenTheFirstHasReleasedAll() async throws {
         let budget = budget()
-        let portion = await budget.portion(of: .candidates, isAlone: false)
+        let portion = await budget.portion(of: .candidates, isSingle: false)
         var first: MemoryBudget.Reading? = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 5000, of: try #require(first))
         async let second = budget.beginReading(portion)
@@ -109,10 +109,10 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func oversizedDocumentsAreReadOneAtATime() async throws {
         let budget = budget()
-        let alone = await budget.portion(of: .candidates, isAlone: true)
+        let alone = await budget.portion(of: .candidates, isSingle: true)
         let first = try await budget.beginReading(alone)
         #expect(await !budget.continueReading(alone))
-        #expect(await budget.continueReading(await budget.portion(of: .candidates, isAlone: false)))
+        #expect(await budget.continueReading(await budget.portion(of: .candidates, isSingle: false)))
         async let second = budget.beginReading(alone)
         await budget.end(alone, bytes: 100, of: first)
         _ = try await second
@@ -122,7 +122,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func cancelledTaskStopsWaiting() async throws {
         let budget = budget()
-        let portion = await budget.portion(of: .candidates, isAlone: false)
+        let portion = await budget.portion(of: .candidates, isSingle: false)
         let first = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 5000, of: first)
         let second = Task { _ = try await budget.beginReading(portion) }
@@ -132,19 +132,19 @@ import Testing
     }
 
     @Test func portionIsATwelfthOfTheBudget() async {
-        #expect(await budget(1200).portion(of: .candidates, isAlone: false).limit == 100)
-        #expect(await budget(1).portion(of: .candidates, isAlone: false).limit == 1)
-        #expect(await budget(1 << 40).portion(of: .candidates, isAlone: false).limit == 2 << 20)
+        #expect(await budget(1200).portion(of: .candidates, isSingle: false).limit == 100)
+        #expect(await budget(1).portion(of: .candidates, isSingle: false).limit == 1)
+        #expect(await budget(1 << 40).portion(of: .candidates, isSingle: false).limit == 2 << 20)
     }
 
     /// A single document is expected to be as large as the previous one.
     @Test func secondLargeDocumentWaitsForRoom() async throws {
         let budget = budget()
-        let first = await budget.portion(of: .candidates, isAlone: true)
+        let first = await budget.portion(of: .candidates, isSingle: true)
         let reading = try await budget.beginReading(first)
         await budget.end(first, bytes: 700, of: reading)
-        #expect(await !budget.continueReading(await budget.portion(of: .candidates, isAlone: true)))
-        #expect(await budget.continueReading(await budget.portion(of: .candidates, isAlone: false)))
+        #expect(await !budget.continueReading(await budget.portion(of: .candidates, isSingle: true)))
+        #expect(await budget.continueReading(await budget.portion(of: .candidates, isSingle: false)))
         withExtendedLifetime(reading) {}
     }
 }
@@ -154,8 +154,8 @@ import Testing
     /// A portion of several targets reserves 300 bytes.
     private let budget = MemoryBudget(MemoryPool(bytes: 1200), documents: 10)
 
-    private func read(_ bytes: Int, isAlone: Bool = false) async throws -> MemoryBudget.Reading {
-        let portion = await budget.portion(of: .targets, isAlone: isAlone)
+    private func read(_ bytes: Int, isSingle: Bool = false) async throws -> MemoryBudget.Reading {
+        let portion = await budget.portion(of: .targets, isSingle: isSingle)
         let reading = try await budget.beginReading(portion)
         await budget.end(portion, bytes: bytes, of: reading)
         return reading
@@ -179,7 +179,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func targetsTakeRoomUntilTheyAreReleased() async throws {
-        var reading: MemoryBudget.Reading? = try await read(5000, isAlone: true)
+        var reading: MemoryBudget.Reading? = try await read(5000, isSingle: true)
         #expect(await budget.inUse.bytes == 5000)
         withExtendedLifetime(reading) {}
         reading = nil
@@ -189,10 +189,10 @@ import Testing
 
     /// Otherwise two writers could wait for each other's candidates.
     @Test func writerThatHoldsCandidatesReadsTargetsWithoutRoom() async throws {
-        let portion = await budget.portion(of: .candidates, isAlone: false)
+        let portion = await budget.portion(of: .candidates, isSingle: false)
         let candidates = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 5000, of: candidates)
-        let targets = try await read(5000, isAlone: true)
+        let targets = try await read(5000, isSingle: true)
         #expect(await budget.inUse.bytes == 10_000)
         withExtendedLifetime((candidates, targets)) {}
     }
@@ -201,9 +201,9 @@ import Testing
     func largeTargetWaitsForTheOneBefore() async throws {
         let budget = budget
         await budget.take(bytes: 1000, documents: 1)
-        let first = Locked<MemoryBudget.Reading?>(try await read(900, isAlone: true))
+        let first = Locked<MemoryBudget.Reading?>(try await read(900, isSingle: true))
         let waits = try await isWaiting {
-            let portion = await budget.portion(of: .targets, isAlone: true)
+            let portion = await budget.portion(of: .targets, isSingle: true)
             let reading = try await budget.beginReading(portion)
             await budget.end(portion, bytes: 900, of: reading)
         } until: {

@@ -42,13 +42,13 @@ import Testing
     }
 
     @Test func liveBotFeedsTheWatchdog() async throws {
-        try await whileFeeding(Self.bot(Liveness(longestFeed: .seconds(60)))) { listener in
+        try await whileFeeding(Self.bot(Liveness(maxFeedTime: .seconds(60)))) { listener in
             for _ in 1...5 { #expect(await listener.next() == "WATCHDOG=1") }
         }
     }
 
     @Test func silentBotDoesNotFeedTheWatchdog() async throws {
-        let liveness = Liveness(longestFeed: .milliseconds(1), now: .now - .seconds(1))
+        let liveness = Liveness(maxFeedTime: .milliseconds(1), now: .now - .seconds(1))
         let looks = EventCounter()
         let bot = Self.bot(liveness) {
             looks.increment()
@@ -67,7 +67,7 @@ import Testing
 
     @Test func blockedBotDoesNotFeedTheWatchdog() async throws {
         let (isReleased, looks) = (Signal(), EventCounter())
-        let bot = Self.bot(Liveness(longestFeed: .seconds(60))) {
+        let bot = Self.bot(Liveness(maxFeedTime: .seconds(60))) {
             looks.increment()
             try? await isReleased.wait()
             return RunFacts()

@@ -39,7 +39,8 @@ extension WorkLogConformance {
             #expect(try await log.due(claim, limit: 9).isEmpty)
             try await bed.pass(log.leaseTime / 2)
             let due = LoggedChange(
-                n: 3, entry: entry(3, id(0)), isolatedAttempts: IsolatedAttempts(text: "x:1"), firstN: 1, parks: 1)
+                n: 3, entry: entry(3, id(0)), isolatedAttempts: IsolatedAttempts(text: "x:1"), firstPosition: 1,
+                parks: 1)
             #expect(try await log.due(claim, limit: 9) == [due])
             // A change older than the parked one has no effect.
             outcome.joined = [LoggedChange(n: 2, entry: entry(2, id(0), "old"))]
@@ -65,7 +66,7 @@ extension WorkLogConformance {
             outcome.joined = try await log.next(claim, after: 1, limit: 9)
             claim = try await log.commit(claim, outcome)
             let due = try await log.due(claim, limit: 9)
-            #expect(due.map(\.n) == [2] && due.map(\.firstN) == [2])
+            #expect(due.map(\.n) == [2] && due.map(\.firstPosition) == [2])
         },
         WorkLogConformance("a parked change is replaced, counted and removed") { bed in
             let log = try await bed.member("a")

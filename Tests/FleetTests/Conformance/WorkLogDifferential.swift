@@ -204,7 +204,7 @@ final class DifferentialWorld {
         outcome.dead = some().map { DeadChange($0, reason: "dead \u{0}\(random.below(9))") }
         outcome.parked = some().map { change in
             var change = change
-            (change.isParked, change.parks, change.firstN) = (false, random.below(4) + 1, max(1, change.n - 1))
+            (change.isParked, change.parks, change.firstPosition) = (false, random.below(4) + 1, max(1, change.n - 1))
             return ParkedChange(change, delay: Self.unit * random.below(4), reason: "later")
         }
         outcome.joined = some()
@@ -329,7 +329,7 @@ extension Renewal {
 
 extension LoggedChange {
     fileprivate var text: String {
-        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.otherLeaves) \(entry.kind) \(isolatedAttempts.text) \(isParked) \(firstN) \(parks)"
+        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.otherLeaves) \(entry.kind) \(isolatedAttempts.text) \(isParked) \(firstPosition) \(parks)"
     }
 }
 

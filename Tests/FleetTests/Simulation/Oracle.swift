@@ -19,7 +19,7 @@ final class Oracle: @unchecked Sendable {
     private var answered: [Lease: [DocumentKey: Int64]] = [:]
     /// The same for parked rechecks.
     private var looked: [Lease: [DocumentKey: Int64]] = [:]
-    private var inWork: Set<Work> = []
+    private var inProgress: Set<Work> = []
     private(set) var deadRevisions: [DocumentKey: Set<String>] = [:]
     private(set) var counts: [String: Int] = [:]
 
@@ -57,7 +57,7 @@ final class Oracle: @unchecked Sendable {
     // MARK: Members
 
     func begins(_ change: LoggedChange, _ lease: Lease, _ owner: String) {
-        if !inWork.insert(Work(owner: owner, id: change.id)).inserted {
+        if !inProgress.insert(Work(owner: owner, id: change.id)).inserted {
             violate("\(owner) works on \(change.id) twice at once")
         }
         if change.entry.kind.isFromFeed, let last = answered[lease]?[change.id], change.n < last {
@@ -66,7 +66,7 @@ final class Oracle: @unchecked Sendable {
     }
 
     func ends(_ change: LoggedChange, _ verdict: Verdict, _ lease: Lease, _ owner: String) {
-        inWork.remove(Work(owner: owner, id: change.id))
+        inProgress.remove(Work(owner: owner, id: change.id))
         switch verdict {
         // A recheck may come while an older change is parked.
         case .done where !change.entry.kind.isFromFeed && change.parks > 0:

@@ -81,7 +81,7 @@ final class World: @unchecked Sendable {
         if scheduler.chance(0.5) {
             settings.work.window = 2 + scheduler.random.below(30)
             settings.work.batch = 1 + scheduler.random.below(8)
-            settings.work.inWork = 1 + scheduler.random.below(20)
+            settings.work.inProgress = 1 + scheduler.random.below(20)
             settings.leader.appendLimit = 1 + scheduler.random.below(20)
         }
         if scheduler.chance(0.2) { settings.leader.backlogLimit = 10 + scheduler.random.below(100) }

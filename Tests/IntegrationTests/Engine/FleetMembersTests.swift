@@ -257,16 +257,16 @@ import Testing
             let (bot, report) = try Self.shared(fleet, rules, member: 1)
             try await EngineTestBed.running([bot]) {
                 try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [8] && $0.sharing[0].readsFeed }
-                let facts = try #require(await report.fleetFacts(asksEngine: true))
+                let facts = try #require(await report.fleetFacts(queriesEngine: true))
                 #expect(facts.leads && !facts.isDrained)
                 #expect(facts.snapshot?.members.map(\.id) == [facts.member])
                 #expect(facts.snapshot?.shared?.parts.count { $0.member == facts.member } == 8)
-                #expect(await report.fleetFacts(asksEngine: false)?.snapshot == nil)
+                #expect(await report.fleetFacts(queriesEngine: false)?.snapshot == nil)
                 fleet.server.freeze()
-                #expect(await report.fleetFacts(asksEngine: true)?.snapshot == nil)
+                #expect(await report.fleetFacts(queriesEngine: true)?.snapshot == nil)
                 fleet.server.thaw()
             }
-            #expect(await report.fleetFacts(asksEngine: true)?.snapshot == nil)
+            #expect(await report.fleetFacts(queriesEngine: true)?.snapshot == nil)
         }
     }
 
@@ -331,7 +331,7 @@ import Testing
             #expect((change.id, change.revision, change.partition) == ("a", revision, 3))
             #expect(try engine.snapshot().shared?.dead == 1)
             let ledger = try EngineState.openExisting(engine, directory: fleet.bed.directory, access: .readOnly)
-            #expect(try ledger.deadLetters(of: DocumentID("a")).map(\.filing?.number) == [change.deadLetter])
+            #expect(try ledger.deadLetters(of: DocumentID("a")).map(\.ledgerRecord?.number) == [change.deadLetter])
             ledger.close()
 
             var settings = Delivery.Settings()

@@ -63,7 +63,7 @@ final class TestReceiver: Sendable {
     var url: String { server.url("/hook") }
     var requests: [TestRequest] { seen.with { $0 } }
     /// The most requests that were under way together.
-    var mostTogether: Int { active.withLock { $0.most } }
+    var maxConcurrent: Int { active.withLock { $0.most } }
 
     /// Returns once so many requests have come.
     func wait(for count: Int) async { await seen.wait { $0.count >= count } }

@@ -71,7 +71,7 @@ import Testing
                 #expect(request.header("idempotency-key") == request.eventID)
                 #expect((try? JSONText(request.body))?.root["id"]?.string == request.eventID)
             }
-            #expect(receiver.mostTogether == 8)
+            #expect(receiver.maxConcurrent == 8)
             // Nothing is left for another run.
             #expect(try await bed.runOnce(rules).outside.accepted == 0)
         }
@@ -405,7 +405,7 @@ import Testing
             #expect(counters.traffic.retries == 0)
             #expect(Set(receiver.requests.map(\.documentID)).count == 600)
             #expect(receiver.requests.count == 600)
-            #expect(receiver.mostTogether == 8)
+            #expect(receiver.maxConcurrent == 8)
         }
     }
 

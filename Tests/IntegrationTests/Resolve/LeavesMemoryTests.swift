@@ -36,7 +36,7 @@ import Testing
             }
             #expect(try await count(LeavesPortion(limit: 500_000)) == 2)
             #expect(try await count(LeavesPortion(limit: 100_000)) == 0)
-            #expect(try await count(LeavesPortion(limit: 100_000, isAlone: true)) == 1)
+            #expect(try await count(LeavesPortion(limit: 100_000, isSingle: true)) == 1)
             #expect(try await count(LeavesPortion(limit: 10_000_000)) == 6)
         }
     }

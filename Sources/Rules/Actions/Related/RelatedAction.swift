@@ -9,7 +9,7 @@ struct RelatedAction: Action {
 
     private static let keys = ["selector", "limit", "then"]
     private static let defaultLimit = 10_000
-    private static let highestLimit = 1_000_000
+    private static let maxLimit = 1_000_000
 
     let selector: SelectorTemplate
     /// The maximum number of documents that may match.
@@ -46,12 +46,12 @@ struct RelatedAction: Action {
 
     private static func limit(_ object: SourceObject) -> Int {
         guard let node = object.node("limit") else { return defaultLimit }
-        if case .number(let text) = node.content, let limit = Int(text), (1...highestLimit).contains(limit) {
+        if case .number(let text) = node.content, let limit = Int(text), (1...maxLimit).contains(limit) {
             return limit
         }
         object.errors.report(
             at: node.position,
-            "'limit' must be a number of documents from 1 to \(highestLimit); write one, or omit it for the default, "
+            "'limit' must be a number of documents from 1 to \(maxLimit); write one, or omit it for the default, "
                 + "\(defaultLimit)")
         return defaultLimit
     }

@@ -5,7 +5,7 @@
 /// - A line that begins with `]`.
 struct ElementEnd: BrokenTextScanner {
     private static let maxDepth = 10_000
-    private static let longestGap = 64 << 10
+    private static let maxGap = 64 << 10
 
     private let indentation: [UInt8]
     /// The closing brackets still expected; nil once brackets and quotes are no longer reliable.
@@ -30,7 +30,7 @@ struct ElementEnd: BrokenTextScanner {
         if byte == UInt8(ascii: ",") {
             sinceComma = 1
         } else {
-            sinceComma = sinceComma > 0 && sinceComma < Self.longestGap && byte.isJSONWhitespace ? sinceComma + 1 : 0
+            sinceComma = sinceComma > 0 && sinceComma < Self.maxGap && byte.isJSONWhitespace ? sinceComma + 1 : 0
         }
         if byte == UInt8(ascii: "\n") {
             indented = 0

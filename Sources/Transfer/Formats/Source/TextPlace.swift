@@ -50,7 +50,7 @@ package struct TextPlace: Equatable, Sendable {
     }
 
     /// Moves past a byte order mark, which does not count as a column.
-    mutating func advanceOverMark() { byteOffset += 3 }
+    mutating func skipByteOrderMark() { byteOffset += 3 }
 }
 
 extension TextPlace: CustomStringConvertible {

@@ -109,7 +109,7 @@ struct TextWindow: ~Copyable {
     mutating func skipMark() {
         while count < 3, fill() {}
         guard isAtMark else { return }
-        place.advanceOverMark()
+        place.skipByteOrderMark()
         position += 3
     }
 

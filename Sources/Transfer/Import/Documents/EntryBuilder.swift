@@ -157,7 +157,7 @@ struct DocumentAdmission: Sendable {
         if !dialect.hasDesignDocuments, text.hasPrefix("_design/") {
             throw Refusal(reason: "\(dialect.name) does not accept design documents; leave them out with --selector")
         }
-        if let limit = dialect.longestID, text.utf8.count > limit {
+        if let limit = dialect.maxIDLength, text.utf8.count > limit {
             throw Refusal(reason: "its _id has \(text.utf8.count) bytes; \(dialect.name) accepts at most \(limit)")
         }
         return DocumentID(text)

@@ -62,7 +62,7 @@ package struct ImportInputs: Sendable {
             let manifest = try ManifestCheck.read(path, isStrict: settings.checksManifest)
         else { return nil }
         if settings.checksManifest { try ManifestCheck.run(path, manifest) }
-        return ExportedAttachments(manifest.value, besides: path)
+        return ExportedAttachments(manifest.value, nextTo: path)
     }
 }
 
@@ -134,7 +134,7 @@ private struct ExportedAttachments {
     private let path: String
 
     /// Nil if the export has no folder of attachments.
-    init?(_ manifest: JSONValue, besides path: String) {
+    init?(_ manifest: JSONValue, nextTo path: String) {
         guard manifest["options"]?["attachments"]?.string == "folder",
             let folder = manifest["options"]?["folder"]?.string, !folder.isEmpty
         else { return nil }

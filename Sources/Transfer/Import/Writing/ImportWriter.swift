@@ -28,9 +28,9 @@ struct ImportWriter: Sendable {
     private let expiries: ExpiryReader
     private let lookupPolicy: Locked<LookupPolicy>
 
-    /// - Parameter newestAtStart: The database's newest sequence when the run began; nil if not known.
+    /// - Parameter newestSequenceAtStart: The database's newest sequence when the run began; nil if not known.
     init(
-        gateway: Gateway, settings: ImportSettings, isResumed: Bool, newestAtStart: SequenceID?,
+        gateway: Gateway, settings: ImportSettings, isResumed: Bool, newestSequenceAtStart: SequenceID?,
         progress: RunProgress, pace: WritePace, reading: AttachmentReading, contact: GatewayContact, logger: Logger
     ) {
         self.gateway = gateway
@@ -52,7 +52,7 @@ struct ImportWriter: Sendable {
             LookupPolicy(
                 settings.mode, isDryRun: settings.preview != nil, hasPolicies: settings.policies != nil))
         expiries = ExpiryReader(gateway: gateway, contact: contact)
-        written = RecentWrites(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
+        written = RecentWrites(gateway: gateway, contact: contact, newestSequenceAtStart: newestSequenceAtStart)
     }
 
     /// - Returns: The outcome of each entry; in a dry run, the expected outcome.
@@ -340,12 +340,12 @@ private struct RecentWrites: Sendable {
     let gateway: Gateway
     let contact: GatewayContact
     /// The database's newest sequence when the run began; nil if not known.
-    let newestAtStart: SequenceID?
+    let newestSequenceAtStart: SequenceID?
 
     /// The documents with changes in the feed after the sequence at the start. Nil if that sequence is not known.
     func documents(among ids: [DocumentID]) async throws -> Set<DocumentID>? {
-        guard let newestAtStart else { return nil }
-        let request = ChangesRequest(since: newestAtStart, includesDocuments: false, filter: .documents(ids))
+        guard let newestSequenceAtStart else { return nil }
+        let request = ChangesRequest(since: newestSequenceAtStart, includesDocuments: false, filter: .documents(ids))
         return try await contact.ask {
             var answer = try await gateway.changes(request)
             var written: Set<DocumentID> = []

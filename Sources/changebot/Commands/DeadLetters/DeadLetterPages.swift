@@ -16,7 +16,7 @@ struct DeadLetterPages {
         var reached = 0
         while true {
             let page = try ledger.deadLetters(after: reached, limit: Self.size, filter: filter)
-            guard let last = page.last?.filing?.number else { return }
+            guard let last = page.last?.ledgerRecord?.number else { return }
             try body(page)
             reached = last
         }

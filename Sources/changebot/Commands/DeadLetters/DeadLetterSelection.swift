@@ -26,7 +26,7 @@ struct DeadLetterSelection: ParsableArguments {
             + document.map({ try Self.deadLetters(of: $0, in: ledger, options) })
         {
             deadLetters += found.filter { deadLetter in
-                deadLetter.filing.map { seen.insert($0.number).inserted } ?? false
+                deadLetter.ledgerRecord.map { seen.insert($0.number).inserted } ?? false
             }
         }
         return deadLetters

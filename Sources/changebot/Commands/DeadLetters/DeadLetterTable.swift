@@ -30,7 +30,7 @@ struct DeadLetterTable {
 
     private static func cells(_ deadLetter: DeadLetter) -> [String] {
         [
-            deadLetter.filing.map { "\($0.number)" } ?? "", deadLetter.filing?.deadLetteredAt ?? "",
+            deadLetter.ledgerRecord.map { "\($0.number)" } ?? "", deadLetter.ledgerRecord?.deadLetteredAt ?? "",
             deadLetter.id.text.visible,
             (deadLetter.revision?.text ?? "-").visible, (deadLetter.rule ?? "-").visible,
             deadLetter.reason.shortened(to: reasonLimit).visible,

@@ -17,10 +17,10 @@ enum DeadLetterText {
             writer.member("rule", optional: deadLetter.rule)
             writer.member("reason", string: deadLetter.reason)
             writer.member("attempts", integer: deadLetter.attempts)
-            writer.member("set_aside_at", optional: deadLetter.filing?.deadLetteredAt)
-            writer.member("number", integer: deadLetter.filing?.number ?? 0)
+            writer.member("set_aside_at", optional: deadLetter.ledgerRecord?.deadLetteredAt)
+            writer.member("number", integer: deadLetter.ledgerRecord?.number ?? 0)
             writer.member(
-                "rule_set", optional: deadLetter.filing.flatMap { $0.ruleSetHash.isEmpty ? nil : $0.ruleSetHash })
+                "rule_set", optional: deadLetter.ledgerRecord.flatMap { $0.ruleSetHash.isEmpty ? nil : $0.ruleSetHash })
         }
         return writer.bytes
     }
@@ -28,12 +28,13 @@ enum DeadLetterText {
     /// All details, for people.
     static func lines(_ deadLetter: DeadLetter) -> [String] {
         let facts: [(name: String, value: String?)] = [
-            ("number          ", deadLetter.filing.map { "\($0.number)" }), ("document        ", deadLetter.id.text),
+            ("number          ", deadLetter.ledgerRecord.map { "\($0.number)" }),
+            ("document        ", deadLetter.id.text),
             ("revision        ", deadLetter.revision?.text), ("sequence        ", deadLetter.sequence?.queryValue),
             ("rule            ", deadLetter.rule), ("reason          ", deadLetter.reason),
             ("attempts        ", "\(deadLetter.attempts)"),
-            ("dead-lettered at", deadLetter.filing?.deadLetteredAt),
-            ("rule set        ", deadLetter.filing?.ruleSetHash),
+            ("dead-lettered at", deadLetter.ledgerRecord?.deadLetteredAt),
+            ("rule set        ", deadLetter.ledgerRecord?.ruleSetHash),
         ]
         return facts.compactMap { fact in
             guard let value = fact.value, !value.isEmpty else { return nil }

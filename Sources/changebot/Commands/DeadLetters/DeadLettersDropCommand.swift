@@ -32,7 +32,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
         let dropped = try await state.with(.shared) { ledger in
             if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
             return try await ledger.drop(
-                selection.deadLetters(in: ledger, found: state.options).compactMap(\.filing?.number))
+                selection.deadLetters(in: ledger, found: state.options).compactMap(\.ledgerRecord?.number))
         }
         try bot.notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
     }

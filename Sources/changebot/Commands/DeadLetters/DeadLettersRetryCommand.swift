@@ -61,7 +61,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
         _ selection: DeadLetterSelection, _ filter: DeadLetterFilter, in ledger: Ledger, found options: String
     ) throws -> DeadLetterRetry.Selection {
         guard selection.isEmpty else {
-            return .numbers(try selection.deadLetters(in: ledger, found: options).compactMap(\.filing?.number))
+            return .numbers(try selection.deadLetters(in: ledger, found: options).compactMap(\.ledgerRecord?.number))
         }
         return .matching(filter, upTo: try ledger.highestDeadLetterNumber())
     }

@@ -10,20 +10,20 @@ import Testing
 
     /// Regression: a mark that vanished a while after each write made a bot read everything once a minute.
     @Test func markAloneShowsOneReset() {
-        #expect(!MarkReliability().believesReset(.none, at: Self.start))
+        #expect(!MarkReliability().isCredibleReset(.none, at: Self.start))
         let trust = MarkReliability()
-        #expect(trust.believesReset(.progress, at: Self.start))
-        #expect(!trust.believesReset(.none, at: Self.start + .seconds(60)))
-        #expect(!trust.believesReset(.progress, at: Self.start + .seconds(60)))
-        #expect(trust.believesReset(.otherDatabase, at: Self.start + .seconds(60)))
-        #expect(trust.believesReset(.progress, at: Self.start + .seconds(700)))
+        #expect(trust.isCredibleReset(.progress, at: Self.start))
+        #expect(!trust.isCredibleReset(.none, at: Self.start + .seconds(60)))
+        #expect(!trust.isCredibleReset(.progress, at: Self.start + .seconds(60)))
+        #expect(trust.isCredibleReset(.otherDatabase, at: Self.start + .seconds(60)))
+        #expect(trust.isCredibleReset(.progress, at: Self.start + .seconds(700)))
     }
 
     @Test func manyResetsAreNotBelieved() {
         let trust = MarkReliability()
-        for time in 0..<5 { #expect(trust.believesReset(.otherDatabase, at: Self.start + .seconds(time))) }
-        #expect(!trust.believesReset(.otherDatabase, at: Self.start + .seconds(10)))
-        #expect(trust.believesReset(.otherDatabase, at: Self.start + .seconds(700)))
+        for time in 0..<5 { #expect(trust.isCredibleReset(.otherDatabase, at: Self.start + .seconds(time))) }
+        #expect(!trust.isCredibleReset(.otherDatabase, at: Self.start + .seconds(10)))
+        #expect(trust.isCredibleReset(.otherDatabase, at: Self.start + .seconds(700)))
     }
 
     @Test func fiveConsecutiveFailuresAbandonTheMark() {

@@ -23,11 +23,11 @@ import Testing
             (older, false, false, .forget(identity: "own")),
         ] as [(DatabaseReset, Bool, Bool, Renewal.Step)])
     private func currentMarkDecidesTheFirstStep(
-        reset: DatabaseReset, choosesState: Bool, isKnownToAnotherState: Bool, step: Renewal.Step
+        reset: DatabaseReset, mayChangeState: Bool, isKnownToAnotherState: Bool, step: Renewal.Step
     ) {
         for isAtNewAddress in [false, true] {
             let renewal = Renewal(
-                reset: reset, choosesState: choosesState, isKnownToAnotherState: isKnownToAnotherState,
+                reset: reset, mayChangeState: mayChangeState, isKnownToAnotherState: isKnownToAnotherState,
                 isAtNewAddress: isAtNewAddress)
             #expect(renewal.first == step)
         }
@@ -43,7 +43,7 @@ import Testing
         ] as [(String?, Bool, Renewal.Step)])
     private func newMarkDecidesTheNextStep(new: String?, isAtNewAddress: Bool, step: Renewal.Step) {
         let renewal = Renewal(
-            reset: Self.older, choosesState: true, isKnownToAnotherState: false, isAtNewAddress: isAtNewAddress)
+            reset: Self.older, mayChangeState: true, isKnownToAnotherState: false, isAtNewAddress: isAtNewAddress)
         #expect(renewal.next(afterReplacing: "own", by: new) == step)
     }
 }
