@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// The process dies while edges are carried out: none is lost, and a repeated one has the same id, whatever other
-/// programs have written meanwhile.
+/// programs have written meanwhile. A document that is named after the edge is created once.
 @Suite(.limitedParallelism) struct EdgeCrashTests {
     private static let count = 20
 
@@ -22,6 +22,7 @@ import Testing
             then:
               - webhook: { url: 'http://127.0.0.1:\(port)/', body: { jq: '[._id, $before.name]' } }
               - put: { id: { jq: '"log." + ._id' }, if_exists: merge, document: { was: { jq: $before.name } } }
+              - put: { id: { jq: '"edge." + $change.edge' }, document: { of: { jq: ._id } } }
         """
     }
 
@@ -39,6 +40,17 @@ import Testing
                 Issue.record("not written: \(outcome)")
                 return
             }
+        }
+    }
+
+    /// The documents of the edges that have a document each.
+    private static func edges(_ phone: Gateway) async throws -> [String] {
+        var ids: [DocumentID] = []
+        var answer = try await phone.changes(ChangesRequest())
+        while let batch = try await answer.next() { ids += batch.map(\.id).filter { $0.text.hasPrefix("edge.") } }
+        return try await phone.allDocs(keys: ids).map { lookup in
+            guard case .found(_, let document) = lookup else { return "none" }
+            return document.root["of"]?.string ?? "none"
         }
     }
 
@@ -90,6 +102,8 @@ import Testing
                     #expect(Set(entries).count == 2 && entries.count <= 3, "\(events)")
                     #expect(Set(exits).count == 1 && exits.count <= 2, "\(events)")
                 }
+                let ids = (0..<Self.count).map { "t\($0)" }
+                #expect(try await Self.edges(phone).sorted() == (ids + ids + ids).sorted())
                 await phone.shutdown()
             }
         }

@@ -9,15 +9,19 @@ package final class LastSeenDocuments: Sendable {
     /// The ledger of the run.
     package let ledger: Ledger
     private let rules: [Int: ComparingRule]
-    private let numbers: [String: Int]
+    /// The numbers of the rules in the ledger, by their names.
+    let numbers: [String: Int]
     /// The documents that rules with `enter` or `leave` remember. None is removed before the end of the run. Nil if any
     /// document may be remembered, because other processes share the state, or if no rule needs this.
     private let known: Locked<BloomFilter>?
     /// Whether remembered documents must be decided even if they no longer match any rule.
     private let decidesRemembered: Bool
 
-    /// Looks up the rules in the ledger, and adds new ones. Deletes the records of removed rules, unless other processes
-    /// share the state. Returns nil documents if no rule compares.
+    /// The names of the rules.
+    package var ruleNames: [String] { Array(numbers.keys) }
+
+    /// Looks up the rules in the ledger, and adds new ones. Deletes the records of removed rules, unless another process
+    /// may have them. Returns nil documents if no rule compares.
     ///
     /// - Parameter belongsToRun: Whether the caller is the run that owns the ledger, with all its rules.
     /// - Returns: Also the names of edited rules, which forget all documents.
@@ -25,7 +29,8 @@ package final class LastSeenDocuments: Sendable {
         _ ruleSet: RuleSet, in ledger: Ledger, belongsToRun: Bool = true
     ) async throws(StateError) -> (documents: LastSeenDocuments?, edited: [String]) {
         let rules = ruleSet.comparing
-        let found = try await ledger.openLastSeen(rules, isExclusive: belongsToRun && !ledger.isShared)
+        let use: Ledger.ComparingRulesUse = !belongsToRun ? .command : ledger.isShared ? .shared : .alone
+        let found = try await ledger.openLastSeen(rules, use)
         guard !rules.isEmpty else { return (nil, []) }
         return (try LastSeenDocuments(rules, found.numbers, ledger), found.edited)
     }
@@ -47,6 +52,18 @@ package final class LastSeenDocuments: Sendable {
             self.known = Locked(known)
         } else {
             self.known = nil
+        }
+    }
+
+    /// Deletes what rules remember that no member of the fleet has any longer, until it is cancelled.
+    ///
+    /// - Parameter documents: Those of this process. Nil: none of its rules compares.
+    package static func deleteForgotten(by documents: LastSeenDocuments?, in ledger: Ledger) async throws {
+        let own = documents.map { Array($0.rules.keys) } ?? []
+        while true {
+            // Other tasks notice whether the engine answers.
+            let hasMore = (try? await ledger.deleteForgottenRules(own: own)) ?? false
+            try await Task.sleep(for: hasMore ? .milliseconds(100) : .seconds(5))
         }
     }
 

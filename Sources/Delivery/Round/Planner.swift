@@ -20,6 +20,8 @@ struct Planner {
     let countsEffects: Bool
     /// Whether rules with `changed`, `enter` or `leave` only look at documents, without firing.
     let onlyLearns: Bool
+    /// The numbers of such rules in the state, by their names.
+    var ruleNumbers: [String: Int] = [:]
     /// Seconds since 1970.
     let now: @Sendable () -> Int
     /// The memory for the effects of documents that are decided together, in bytes.
@@ -79,8 +81,8 @@ struct Planner {
         return DecisionInput(
             text, isDeleted: content.isDeleted && !content.isLost, sequence: candidate.reason.sequence?.json,
             firedTimes: Dictionary(fired) { first, _ in first }, lastSeen: progress.known.lastSeen,
-            isLost: content.isLost, onlyLearns: onlyLearns, countsOnly: candidate.reason.countsOnly,
-            isInConflict: content.conflict != nil)
+            ruleNumbers: ruleNumbers, isLost: content.isLost, onlyLearns: onlyLearns,
+            countsOnly: candidate.reason.countsOnly, isInConflict: content.conflict != nil)
     }
 
     private struct Undecidable: Error {

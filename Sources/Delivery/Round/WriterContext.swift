@@ -55,7 +55,8 @@ extension Planner {
         self.init(
             ruleSet: rules.set, decider: rules.set.makeDecider(), downloads: rules.downloads,
             stored: rules.stored.reader, interruptions: interruptions, note: interruptions.makeNote(writer),
-            countsEffects: context.mode.guards != nil, onlyLearns: context.mode.onlyLearns, now: context.settings.now,
+            countsEffects: context.mode.guards != nil, onlyLearns: context.mode.onlyLearns,
+            ruleNumbers: context.state.lastSeen?.numbers ?? [:], now: context.settings.now,
             effectLimit: context.flow.budget.portionLimit)
     }
 }

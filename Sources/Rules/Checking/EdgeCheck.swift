@@ -6,7 +6,7 @@ enum EdgeCheck {
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
         guard let edges = rule.rule.edges else { return [] }
         return impossibleMembers(rule, edges) + endingOwnMatch(rule, edges) + counting(rule, edges)
-            + nothingRemembered(rule, edges)
+            + nothingRemembered(rule, edges) + changingIDs(rule.rule, rule)
     }
 
     /// Members that no matching document can have: they are always missing, so they never differ.
@@ -47,6 +47,25 @@ enum EdgeCheck {
             rule.warning(
                 at: rule.position(of: "then"), .neverRests, RepeatedFiringCheck.endlessCounting(counter))
         ]
+    }
+
+    /// A `put` whose id contains the revision or the sequence. If a document changes after a crash, the repeated edge
+    /// would create a second document.
+    private static func changingIDs(_ part: Rule, _ rule: CheckedRule) -> [RuleWarning] {
+        part.locatedSteps.flatMap { step -> [RuleWarning] in
+            if let related = step.step.action as? RelatedAction { return changingIDs(related.rule, rule) }
+            guard step.step.action is PutAction else { return [] }
+            let nodes = [step.argument.member("id"), step.argument.member("document")?.member("_id")]
+            return nodes.compactMap { node in
+                guard let program = node?.member("jq"), let text = program.text,
+                    let name = ["$change.rev", "$change.seq", "._rev"].first(where: text.contains)
+                else { return nil }
+                return rule.warning(
+                    at: program.position, .changingID,
+                    "after a crash, an edge can be repeated on another revision, and the id with \(name) would then "
+                        + "create a second document; use $change.edge, which stays the same")
+            }
+        }
     }
 
     /// A rule with `leave` whose programs read `$before`, although nothing is remembered.

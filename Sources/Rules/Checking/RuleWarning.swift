@@ -10,6 +10,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case neverRests = "never-rests"
         case endsOwnMatch = "ends-at-once"
         case nothingRemembered = "nothing-remembered"
+        case changingID = "changing-id"
         case noTimer = "no-timer"
         case fixedTime = "fixed-time"
         case ruleLoop = "rule-loop"

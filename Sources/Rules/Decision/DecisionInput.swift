@@ -12,6 +12,8 @@ package struct DecisionInput: Sendable {
     package let firedTimes: [String: Int]
     /// The states of the document that rules last saw, by rule name.
     package let lastSeen: [String: LastSeen]
+    /// The numbers of these rules in the state, by rule name. They are part of the keys of first edges.
+    package let ruleNumbers: [String: Int]
     /// Whether it can't be seen any longer: only rules with `leave` apply.
     package let isLost: Bool
     /// Whether rules with `changed`, `enter` or `leave` only look at it, without firing, and no other rule applies.
@@ -41,16 +43,18 @@ package struct DecisionInput: Sendable {
     ///   - sequence: As JSON text. Nil if the document is not from a feed.
     ///   - firedTimes: As ``firedTimes``. Default: none.
     ///   - lastSeen: As ``lastSeen``. Default: all rules see it for the first time.
+    ///   - ruleNumbers: As ``ruleNumbers``. Default: 0 for all rules.
     package init(
         _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:],
-        lastSeen: [String: LastSeen] = [:], isLost: Bool = false, onlyLearns: Bool = false, countsOnly: Bool = false,
-        isInConflict: Bool = false
+        lastSeen: [String: LastSeen] = [:], ruleNumbers: [String: Int] = [:], isLost: Bool = false,
+        onlyLearns: Bool = false, countsOnly: Bool = false, isInConflict: Bool = false
     ) {
         self.document = document
         self.isDeleted = isDeleted
         self.sequence = sequence
         self.firedTimes = firedTimes
         self.lastSeen = lastSeen
+        self.ruleNumbers = ruleNumbers
         self.isLost = isLost
         self.onlyLearns = onlyLearns
         self.countsOnly = countsOnly
@@ -66,6 +70,7 @@ package struct DecisionInput: Sendable {
         sequence = nil
         firedTimes = [:]
         lastSeen = [:]
+        ruleNumbers = [:]
         isLost = false
         onlyLearns = false
         countsOnly = false
@@ -77,8 +82,10 @@ package struct DecisionInput: Sendable {
         source.map { [(RelatedEffect.sourceName, $0.document.bytes)] + $0.locals } ?? []
     }
 
-    /// The programs' `$change`: an object with `seq`, `id`, `rev`, `deleted`.
-    var change: [UInt8] {
+    /// The programs' `$change`: an object with `seq`, `id`, `rev`, `deleted`, `edge`.
+    ///
+    /// - Parameter edge: ``Edge/id(rule:of:)`` of the edge for which the rule fires. Nil without one.
+    func change(edge: String?) -> [UInt8] {
         if let source { return source.change }
         var writer = JSONWriter()
         writer.object { writer in
@@ -86,6 +93,7 @@ package struct DecisionInput: Sendable {
             writer.member("id", raw: document.root["_id"]?.bytes ?? Self.null[...])
             writer.member("rev", raw: document.root["_rev"]?.bytes ?? Self.null[...])
             writer.member("deleted", bool: isDeleted)
+            if let edge { writer.member("edge", string: edge) } else { writer.member("edge", raw: Self.null) }
         }
         return writer.bytes
     }

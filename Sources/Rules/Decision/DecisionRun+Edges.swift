@@ -15,6 +15,7 @@ extension DecisionRun {
         do throws(MatchError) {
             found = try edges.observe(rule, draft.document.root, visibility, before: before, scratch)
             found?.onlyLearns = input.onlyLearns
+            found?.ruleNumber = input.ruleNumbers[rule.name] ?? 0
         } catch {
             throw DecisionError(rule: rule.name, reason: error.description)
         }

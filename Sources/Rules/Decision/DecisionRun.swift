@@ -126,8 +126,8 @@ struct DecisionRun {
                     return .asks(
                         ruleSet.calls(
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
-                            now: now,
-                            locals: (attempt.element?.locals ?? []) + attempt.edgeLocals + input.locals, scratch))
+                            now: now, edge: attempt.possibleEdge,
+                            locals: (attempt.element?.locals ?? []) + input.locals, scratch))
                 }
                 if let request = try proceed(&attempt, outcomes) {
                     repeated = outcomes

@@ -91,10 +91,10 @@ struct RuleAttempt {
     /// The edge for which a rule with `changed`, `enter` or `leave` fires. Nil for other rules, and until it is known.
     var edge: Edge? { trial.edge }
 
-    /// The values of `$changed` and `$before` in the rule's programs.
-    var edgeLocals: [(name: String, json: [UInt8])] {
-        guard let observation, let edges = rule.edges else { return [] }
-        return (trial.edge ?? edges.edge(observation, matches: true) ?? .nothing).locals
+    /// The edge that the rule's programs see: as ``edge``, or the one for which it fires if its `if` holds.
+    var possibleEdge: Edge? {
+        guard let observation, let edges = rule.edges else { return nil }
+        return trial.edge ?? edges.edge(observation, matches: true)
     }
 
     /// The element of the next step. Nil without `for_each`.

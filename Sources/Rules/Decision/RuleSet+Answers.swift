@@ -32,11 +32,10 @@ extension RuleSet {
         _ decision: Decision, _ input: DecisionInput, now: Int
     ) async throws(DecisionError) -> [[JSONText]] {
         let rule = rules[origin.rule]
-        let edgeLocals = decision.firedEdges[origin.rule]?.locals ?? []
-        let locals = (effect.element?.locals ?? []) + edgeLocals + [(WebhookResponse.variable, answer.bytes)]
+        let locals = (effect.element?.locals ?? []) + [(WebhookResponse.variable, answer.bytes)]
         let calls = calls(
             merge.patch.programs, of: rule, document: decision.document, matched: input.document, input, now: now,
-            locals: locals, MatchScratch())
+            edge: decision.firedEdges[origin.rule], locals: locals, MatchScratch())
         var outputs: [[JSONText]] = []
         for outcome in calls.isEmpty ? [] : await jq?.run(calls) ?? [] {
             switch outcome {

@@ -10,11 +10,12 @@ extension RuleSet {
     ///   - locals: The values of the programs' additional variables.
     func calls(
         _ programs: [Int], of rule: Rule, document: JSONText, matched: JSONText, _ input: DecisionInput, now: Int,
-        locals: [(name: String, json: [UInt8])] = [], _ scratch: MatchScratch
+        edge: Edge? = nil, locals: [(name: String, json: [UInt8])] = [], _ scratch: MatchScratch
     ) -> [JQCall] {
         guard !programs.isEmpty else { return [] }
+        let locals = locals + (rule.edges == nil ? [] : (edge ?? .nothing).locals)
         let values = locals.isEmpty ? nil : Self.object(locals)
-        let change = input.change
+        let change = input.change(edge: edge?.id(rule: rule.name, of: input.document))
         let match =
             programs.contains { self.programs.useMatch[$0] }
             ? MatchedGroups.json(of: rule.when, in: matched.root, scratch) : Array("{}".utf8)

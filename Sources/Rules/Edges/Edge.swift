@@ -25,10 +25,11 @@ package struct Edge: Sendable, Equatable {
     /// The earlier values, as an object. Null if the rule sees the document for the first time.
     let before: [UInt8]
 
-    init(_ kind: Kind, after: LastSeen?, now: [MemberDigest], changed: [String], before: [UInt8]) {
+    /// - Parameter last: The number of the edge before: ``LastSeen/edge``, or that of the rule in the state.
+    init(_ kind: Kind, after last: UInt64, now: [MemberDigest], changed: [String], before: [UInt8]) {
         self.kind = kind
         let to = kind == .leave ? "" : now.map { String($0.bits, radix: 16) }.joined(separator: ",")
-        key = kind == .none ? nil : "\(kind.rawValue):\(String(after?.edge ?? 0, radix: 16)):\(to)"
+        key = kind == .none ? nil : "\(kind.rawValue):\(String(last, radix: 16)):\(to)"
         self.changed = changed
         self.before = before
     }
@@ -46,6 +47,18 @@ package struct Edge: Sendable, Equatable {
         var list = JSONWriter()
         list.array { list in for name in changed { list.string(name) } }
         return [("changed", list.bytes), ("before", before)]
+    }
+
+    /// `$change.edge`: 24 hexadecimal digits that identify the edge among those of all rules and documents. Without a
+    /// difference, they identify the revision.
+    func id(rule: String, of document: JSONText) -> String {
+        var writer = JSONWriter()
+        writer.array { writer in
+            writer.string(rule)
+            writer.string(document.root["_id"]?.string ?? "")
+            writer.string(key ?? document.root["_rev"]?.string ?? "")
+        }
+        return String(Digest.sha256.hex(writer.bytes).prefix(24))
     }
 
     /// ``LastSeen/edge`` after this one has fired on a revision.

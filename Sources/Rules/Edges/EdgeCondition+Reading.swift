@@ -95,7 +95,7 @@ extension EdgeCondition {
     /// Reports an `if` that reads earlier values although it determines which documents enter and leave.
     static func check(_ condition: SourceNode?, _ errors: SourceErrors) {
         guard let program = condition?.member("jq") ?? condition, let text = program.text,
-            let name = Edge.variables.first(where: { text.contains("$\($0)") })
+            let name = (Edge.variables + ["change.edge"]).first(where: { text.contains("$\($0)") })
         else { return }
         errors.report(
             at: program.position,

@@ -78,9 +78,16 @@ extension EdgeCondition {
         let values: [UInt8]
         /// Whether the rule only remembers the document, and does not fire.
         var onlyLearns = false
+        /// The number of the rule in the state. Rules that forget all documents get a new one, so that their first edges
+        /// differ from earlier ones.
+        var ruleNumber = 0
 
         /// Whether the members in `changed` differ.
         var differs: Bool { before.map { $0.digests != digests } ?? true }
+
+        fileprivate var lastEdge: UInt64 {
+            if let edge = before?.edge, edge != 0 { edge } else { UInt64(clamping: ruleNumber) }
+        }
     }
 
     /// Whether a document still exists and is visible.
@@ -129,7 +136,7 @@ extension EdgeCondition {
         }
         let known = observation.before.map { $0.values.isEmpty ? Array("{}".utf8) : $0.values }
         return Edge(
-            kind, after: observation.before, now: observation.digests, changed: names.map(\.1.text),
+            kind, after: observation.lastEdge, now: observation.digests, changed: names.map(\.1.text),
             before: known ?? Array("null".utf8))
     }
 

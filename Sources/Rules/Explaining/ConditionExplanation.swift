@@ -13,14 +13,16 @@ extension ConditionExplanation {
     /// The maximum number of values that are shown.
     private static let valueLimit = 8
 
-    /// - Parameter match: The program's `$match`.
-    init(_ program: String, _ input: DecisionInput, match: [UInt8], now: Int) {
+    /// - Parameters:
+    ///   - change: The program's `$change`.
+    ///   - match: The program's `$match`.
+    init(_ program: String, _ input: DecisionInput, change: [UInt8], match: [UInt8], now: Int) {
         let reading = ProgramReading(program)
         var values = reading.paths.map { path in
             Self.line(Self.spelling(path), Self.find(path, in: input.document.root))
         }
         for (name, path) in reading.variables {
-            let json = name == "now" ? Array("\(now)".utf8) : name == "change" ? input.change : match
+            let json = name == "now" ? Array("\(now)".utf8) : name == "change" ? change : match
             guard let root = try? JSONText(json).root else { continue }
             values.append(Self.line("$" + name + Self.spelling(path), Self.find(path, in: root)))
         }

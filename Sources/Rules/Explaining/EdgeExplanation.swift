@@ -7,10 +7,8 @@ struct EdgeExplanation: Sendable {
     /// Whether the outcome depends on the rule's `if`.
     var dependsOnCondition: Bool { observation.map(edges.dependsOnCondition) ?? false }
 
-    /// The values of `$changed` and `$before`.
-    var locals: [(name: String, json: [UInt8])] {
-        (observation.flatMap { edges.edge($0, matches: true) } ?? .nothing).locals
-    }
+    /// The edge that the rule's `if` sees.
+    var edge: Edge? { observation.flatMap { edges.edge($0, matches: true) } }
 
     /// - Parameter matches: Whether selectors and `if` hold.
     func outcome(matches: Bool) -> (fires: Bool, reason: String) {

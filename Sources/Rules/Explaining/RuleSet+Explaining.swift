@@ -94,7 +94,7 @@ extension RuleSet {
             evaluated.append(index)
             calls += self.calls(
                 [condition], of: rule, document: input.document, matched: input.document, input, now: now,
-                locals: explanations[index].comparison?.locals ?? [], scratch)
+                edge: explanations[index].comparison?.edge, scratch)
         }
         for (index, outcome) in zip(evaluated, await jq?.run(calls) ?? []) {
             switch ConditionOutcome(outcome) {
@@ -102,7 +102,8 @@ extension RuleSet {
             case .fails: explanations[index].condition = .fails
             case .failed(let reason, _): explanations[index].condition = .failed(reason)
             }
-            explanations[index].conditionDetails = conditionDetails(of: rules[index], input, now: now, scratch)
+            let edge = explanations[index].comparison?.edge
+            explanations[index].conditionDetails = conditionDetails(of: rules[index], input, edge, now: now, scratch)
         }
         for index in rules.indices where explanations[index].outcome == .fires {
             explanations[index].consequence = await consequence(of: rules[index], input, now: now)
@@ -132,13 +133,14 @@ extension RuleSet {
     }
 
     private func conditionDetails(
-        of rule: Rule, _ input: DecisionInput, now: Int, _ scratch: MatchScratch
+        of rule: Rule, _ input: DecisionInput, _ edge: Edge?, now: Int, _ scratch: MatchScratch
     ) -> ConditionExplanation? {
         guard let node = rule.definition.source.member("if"), let program = node.text ?? node.member("jq")?.text else {
             return nil
         }
         let match = MatchedGroups.json(of: rule.when, in: input.document.root, scratch)
-        return ConditionExplanation(program, input, match: match, now: now)
+        let change = input.change(edge: edge?.id(rule: rule.name, of: input.document))
+        return ConditionExplanation(program, input, change: change, match: match, now: now)
     }
 
     /// The result of a rule's actions if it runs alone on the document.

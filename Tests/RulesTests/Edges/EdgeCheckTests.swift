@@ -25,6 +25,17 @@ import Testing
         ("when: {type: t}, changed: [m], then: [merge: {seen: true}]", []),
         ("when: {type: t}, on: [leave], then: [emit: {file: '-', line: {jq: $before.a}}]", ["3:80 nothing-remembered"]),
         ("when: {type: t}, on: [leave], remember: [a], then: [emit: {file: '-', line: {jq: $before.a}}]", []),
+        (
+            "when: {type: t}, changed: [n], then: [put: {id: {jq: '._id + $change.rev'}, document: {}}]",
+            ["3:67 changing-id"]
+        ),
+        ("when: {type: t}, on: [leave], then: [put: {document: {_id: {jq: '\"\\(._rev)\"'}}}]", ["3:78 changing-id"]),
+        (
+            "when: {type: t}, changed: [n], then: [related: {selector: {a: 1}, then: [put: {id: {jq: $change.seq}, "
+                + "document: {}}]}]", ["3:102 changing-id"]
+        ),
+        ("when: {type: t}, changed: [n], then: [put: {id: {jq: '._id + $change.edge'}, document: {}}]", []),
+        ("when: {type: t}, then: [put: {id: {jq: '._id + $change.rev'}, document: {}}]", []),
     ])
     func mistakesAreFound(rule: String, expected: [String]) throws {
         let found = try codes(rule)

@@ -108,6 +108,61 @@ import Testing
         #expect(related.first?.document.string == #"{"_id":"l","list":1,"was":[["a"],["tags"],"t"]}"#)
     }
 
+    /// The edge that programs see is the same after a crash, whatever the revision; each edge has another one.
+    @Test func programsSeeTheIDOfTheEdge() async throws {
+        var memory = try memory(
+            """
+                on: [change, leave]
+                changed: [n]
+                first: fire
+                then:
+                  - emit: { file: "-", line: { jq: '$change.edge' } }
+                  - related: { selector: { a: 1 }, then: [merge: { edge: { jq: '$change.edge' } }] }
+              - name: b
+                when: { type: task }
+                changed: [n]
+                first: fire
+                then: [emit: { file: "-", line: { jq: '$change.edge' } }]
+              - name: c
+                when: { type: task }
+                then: [emit: { file: "-", line: { jq: '[$change.edge]' } }]
+            """)
+        func document(_ id: String, _ n: Int, _ revision: Int) -> String {
+            #"{"_id":"\#(id)","_rev":"\#(revision)-a","type":"task","n":\#(n)}"#
+        }
+        var ids: Set<String> = []
+        for (n, revision) in [(1, 1), (2, 2), (1, 3), (2, 4)] {
+            let lost = try await memory.look(document("t", n, revision), isRecorded: false).lines
+            let decision = try await memory.look(document("t", n, revision + 10))
+            #expect(decision.lines == lost && lost.count == 3 && lost[2] == "[null]")
+            let effect = try #require(decision.related.first)
+            let input = DecisionInput(try JSONText(document("t", n, revision + 10)))
+            let decider = RelatedDecider(effect, of: input, memory.set)
+            let related = await decider.decide(on: [try JSONText(#"{"_id":"l","a":1}"#)], now: 0)
+            #expect(related.first?.document.string == #"{"_id":"l","a":1,"edge":\#(lost[0])}"#)
+            ids.formUnion(lost.dropLast())
+        }
+        let left = try await memory.look(#"{"_id":"t","_rev":"9-a","_deleted":true}"#, isDeleted: true).lines
+        ids.formUnion(left)
+        #expect(left.count == 1 && ids.count == 9)
+        let areShort = ids.allSatisfy { $0.count == 26 && $0.dropFirst().dropLast().allSatisfy(\.isHexDigit) }
+        #expect(areShort, "\(ids)")
+    }
+
+    /// With `change` in `on` and no `changed`, a rule also fires without a difference.
+    @Test func withoutADifferenceTheIDBelongsToTheRevision() async throws {
+        var memory = try memory(
+            """
+                on: [change, leave]
+                then: [emit: { file: "-", line: { jq: '$change.edge' } }]
+            """)
+        func lines(_ revision: Int) async throws -> [String] {
+            try await memory.look(#"{"_id":"t","_rev":"\#(revision)-a","type":"task"}"#).lines
+        }
+        let (first, second, again) = (try await lines(1), try await lines(2), try await lines(2))
+        #expect(first != second && second == again && first != ["null"])
+    }
+
     @Test func rememberingTooMuchIsAnErrorWithItsPlace() async throws {
         var memory = try memory(
             """

@@ -50,6 +50,10 @@ import Testing
             "on: [enter], if: $before.a, then: []",
             "'if' determines which documents match, so it can't read $before"
         ),
+        (
+            "on: [leave], if: $change.edge != null, then: []",
+            "'if' determines which documents match, so it can't read $change.edge"
+        ),
         ("then: [emit: {file: '-', line: {jq: $before}}]", "$before"),
     ])
     func mistakeIsReportedWithItsPlace(rule: String, message: String) {

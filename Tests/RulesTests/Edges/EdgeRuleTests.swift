@@ -249,6 +249,18 @@ import Testing
         #expect(keys.count == 8)
     }
 
+    /// A rule that has forgotten all documents has another number.
+    @Test func firstEdgesAfterForgettingHaveOtherKeys() async throws {
+        let rule = try RuleMemory("name: a, when: {type: task}, on: [enter], then: []")
+        var keys: Set<String?> = []
+        for number in [1, 2] {
+            let input = DecisionInput(try JSONText(task("")), ruleNumbers: ["a": number])
+            let decision = try #require(await rule.set.makeDecider().decide(on: [input], now: 0).first)
+            keys.insert(decision.firedEdges[0]?.key)
+        }
+        #expect(keys.count == 2 && !keys.contains(nil))
+    }
+
     // MARK: - The state
 
     @Test func recordIsSmall() async throws {

@@ -83,7 +83,7 @@ struct RelatedAction: Action {
         draft.effects.append(
             RelatedEffect(
                 origin: draft.origin, selector: selector, limit: limit, rule: rule, source: draft.document,
-                locals: draft.edge?.locals ?? []))
+                edge: draft.edge))
     }
 
     /// Also writes the content of attached files.
@@ -135,8 +135,8 @@ package struct RelatedEffect: Effect {
     let rule: Rule
     /// The changed document, as the rule left it.
     let source: JSONText
-    /// The values of further variables of the programs.
-    let locals: [(name: String, json: [UInt8])]
+    /// For what the rule fires, if it compares documents with earlier ones.
+    let edge: Edge?
 
     /// Whether its actions also `put` documents.
     package var mayPut: Bool {
@@ -159,7 +159,7 @@ package final class RelatedDecider {
     ///   - ruleSet: The rule set that made the effect.
     package init(_ effect: RelatedEffect, of input: DecisionInput, _ ruleSet: RuleSet) {
         self.effect = effect
-        change = input.change
+        change = input.change(edge: effect.edge?.id(rule: ruleSet.names[effect.origin.rule], of: input.document))
         decider = RuleSet(relatedRule: effect.rule, of: ruleSet).makeDecider()
     }
 
@@ -182,7 +182,7 @@ package final class RelatedDecider {
     package func decide(
         on documents: [JSONText], now: Int, stored: StoredAttachmentReader? = nil
     ) async -> [Decision] {
-        let source = DecisionInput.Source(document: effect.source, change: change, locals: effect.locals)
+        let source = DecisionInput.Source(document: effect.source, change: change, locals: effect.edge?.locals ?? [])
         return await decider.decide(
             on: documents.map { DecisionInput($0, source: source) }, now: now, stored: stored)
     }
