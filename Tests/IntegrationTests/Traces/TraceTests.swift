@@ -264,6 +264,41 @@ import Testing
         }
     }
 
+    /// What a rule has seen of a document is recorded together with the effects.
+    @Test func edges() async throws {
+        try await TraceTestBed.with { bed in
+            let receiver = try bed.receiver()
+            let rules = try await bed.start(
+                yaml(
+                    """
+                      - name: finished
+                        when: { type: task, done: true }
+                        on: [enter, leave]
+                        remember: [name]
+                        then: [{ webhook: { url: \(receiver.url), body: { jq: '[._id, $before.name]' } } }]
+                      - name: renamed
+                        when: { type: task }
+                        changed: [name]
+                        then: [{ put: { id: { jq: '"name." + $change.edge' }, document: { was: { jq: $before.name } } } }]
+                    """))
+            var revision = ""
+            for (title, members) in [
+                ("it is seen for the first time", #""type":"task","name":"a","done":false"#),
+                ("it enters", #""type":"task","name":"a","done":true"#),
+                ("a member changes", #""type":"task","name":"b","done":true"#),
+                ("nothing that counts changes", #""type":"task","name":"b","done":true,"n":1"#),
+                ("it leaves", #""type":"task","name":"b","done":false"#),
+                ("it is deleted", #""_deleted":true"#),
+            ] {
+                try await bed.direct.load([document("t1", revision + members)])
+                try await bed.runOnce(title, rules)
+                guard let stored = try await bed.direct.stored("t1")?.root["_rev"]?.string else { continue }
+                revision = #""_rev":"\#(stored)","#
+            }
+            try GoldenFile(name: "edges").expect(bed.trace.text)
+        }
+    }
+
     // MARK: - Failures
 
     @Test func deadLetter() async throws {
