@@ -29,7 +29,7 @@ struct ChangeProcessor: Processor {
             }
         }
         do {
-            let ofFeed = changes.filter { $0.entry.kind.isFromFeed }
+            let ofFeed = changes.filter { $0.entry.kind.isFromFeed && $0.entry.kind != .lost }
             try await delivery.markChangedTotals(
                 among: ofFeed.map { (DocumentID($0.id.text), RevisionID($0.entry.revision)) })
             try await delivery.take(candidates)
@@ -75,6 +75,8 @@ struct ChangeProcessor: Processor {
             return Candidate(
                 ofDeletion: id, RevisionID(entry.revision), sequence: SequenceID(entry.sequence),
                 readsMembers: delivery.decidesDeletions)
+        case .lost:
+            return Candidate(ofLost: id, RevisionID(entry.revision), sequence: SequenceID(entry.sequence))
         case .due: return Candidate(ofTimer: id)
         case .uncounted:
             return Candidate(unread: id, expectedBytes: Content.usualBytes, reason: Reason(countsOnly: true))

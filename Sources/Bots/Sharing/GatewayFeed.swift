@@ -97,13 +97,15 @@ struct GatewayFeed: LeaderFeed {
     /// Nil for a row that no rule can match.
     private static func entry(_ change: Change, _ sequence: SequenceID) -> FeedEntry? {
         switch change.kind {
-        case .document, .withoutBody, .malformed, .tombstone:
+        case .document, .withoutBody, .malformed, .tombstone, .removed, .revoked:
             guard !change.id.text.isEmpty else { return nil }
             return FeedEntry(
                 sequence: sequence.description, id: DocumentKey(change.id.text),
                 revision: change.revision?.text ?? "", otherLeaves: change.revisions.dropFirst().map(\.text),
-                isDeleted: change.kind == .tombstone)
-        case .principal, .removed, .revoked, .failure: return nil
+                isDeleted: change.kind == .tombstone,
+                // For rules with `leave`, which the member that decides the change may have.
+                isLost: change.kind == .removed || change.kind == .revoked)
+        case .principal, .failure: return nil
         }
     }
 

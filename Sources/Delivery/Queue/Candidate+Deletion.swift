@@ -14,6 +14,12 @@ extension Candidate {
         self.init(id, content, reason: Reason(sequence: sequence))
     }
 
+    /// A document that this client can't see any longer. Nothing is read, and only rules with `leave` apply.
+    package init(ofLost id: DocumentID, _ revision: RevisionID, sequence: SequenceID?) {
+        let content = Content(revision, Self.lostDocument(id, revision), isDeleted: true, isLost: true)
+        self.init(id, content, reason: Reason(sequence: sequence))
+    }
+
     /// A tombstone without members other than its id and revision.
     static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
         document(id, revision, member: "_deleted")

@@ -10,9 +10,11 @@ package struct FeedEntry: Hashable, Sendable {
         case due
         /// The document has not changed: only its contribution to totals is computed again.
         case uncounted
+        /// A row of the feed: the document is no longer visible to this client.
+        case lost
 
         /// Whether it is a row of the feed.
-        package var isFromFeed: Bool { self == .changed || self == .deleted }
+        package var isFromFeed: Bool { self == .changed || self == .deleted || self == .lost }
     }
 
     package var kind: Kind
@@ -25,10 +27,11 @@ package struct FeedEntry: Hashable, Sendable {
     package var otherLeaves: [String]
 
     package init(
-        sequence: String, id: DocumentKey, revision: String, otherLeaves: [String] = [], isDeleted: Bool = false
+        sequence: String, id: DocumentKey, revision: String, otherLeaves: [String] = [], isDeleted: Bool = false,
+        isLost: Bool = false
     ) {
         (self.sequence, self.id, self.revision, self.otherLeaves) = (sequence, id, revision, otherLeaves)
-        kind = isDeleted ? .deleted : .changed
+        kind = isLost ? .lost : isDeleted ? .deleted : .changed
     }
 
     /// - Parameter kind: `.due` or `.uncounted`.
