@@ -164,6 +164,9 @@ package final class Ledger: Sendable {
     /// Whether other processes share the work and this state.
     package var isShared: Bool { if case .engine(let engine, _) = processLock { engine.fence != nil } else { false } }
 
+    /// Identifies this process in the fleet. Nil: the state is in a file.
+    var owner: String? { if case .engine(let engine, _) = processLock { engine.owner } else { nil } }
+
     /// The lease under which this process alone works for its fleet.
     package var lease: EngineLease? { if case .engine(_, let lease) = processLock { lease } else { nil } }
 }

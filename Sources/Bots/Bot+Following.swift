@@ -143,6 +143,9 @@ extension Bot {
             }
         }
         if let lease = run.ledger.lease { tasks.append { try await lease.waitUntilOver() } }
+        if run.ledger.isShared {
+            tasks.append { try await LastSeenDocuments.deleteForgotten(by: delivery.lastSeen, in: run.ledger) }
+        }
         if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepRecorded() } }
         if settings.delivery.observer != nil { tasks.append { try await followNewestSequence(delivery.progress) } }
         return tasks

@@ -128,7 +128,8 @@ extension Ledger {
         }
     }
 
-    private static func set(_ name: String, _ value: String, _ database: any StateSession) throws {
+    /// Records a fact about the state.
+    static func set(_ name: String, _ value: String, _ database: any StateSession) throws {
         try database.execute(
             database.dialect.replace(into: "identity", ["name", "value"], key: ["name"]), [name, value])
     }

@@ -37,54 +37,6 @@ package struct SeenChanges: Sendable {
 
 // The last seen states of documents, for rules with `changed`, `enter` or `leave`.
 extension Ledger {
-    /// The numbers that identify rules in the table.
-    package struct ComparingRules: Sendable {
-        /// In the order of the rules. Nil: the state is read-only and does not contain the rule.
-        package var numbers: [Int?] = []
-        /// The rules that were edited since they were recorded. They forget all documents.
-        package var edited: [String] = []
-    }
-
-    /// Looks up these rules, and records new ones. One transaction.
-    ///
-    /// - Parameter isExclusive: Whether no other process uses this state. Then the records of all other rules are
-    ///   deleted.
-    package func openLastSeen(_ rules: [ComparingRule], isExclusive: Bool) async throws(StateError) -> ComparingRules {
-        let (known, found) = try await read { database in
-            let rows = try database.rows("SELECT number, name, fingerprint FROM comparing_rule")
-            let known = rows.map {
-                (number: $0[0] as Int, name: ($0[1] as TextAsBytes).text, fingerprint: $0[2] as String)
-            }
-            return (
-                known,
-                rules.map { rule in
-                    known.first { $0.name == rule.name && $0.fingerprint == rule.fingerprint }?.number
-                }
-            )
-        }
-        let names = Set(known.map(\.name))
-        let edited = zip(rules, found).filter { $1 == nil && names.contains($0.name) }.map(\.0.name)
-        let unused = isExclusive ? known.map(\.number).filter { !found.contains($0) } : []
-        guard found.contains(nil) || !unused.isEmpty else { return ComparingRules(numbers: found) }
-        let numbers = try await write { database in
-            for number in unused {
-                try database.execute("DELETE FROM last_seen WHERE rule = ?", [number])
-                try database.execute("DELETE FROM comparing_rule WHERE number = ?", [number])
-            }
-            return try zip(rules, found).map { rule, number in
-                // Another member may have recorded it in the meantime.
-                if let number { return number as Int? }
-                try database.execute(
-                    "INSERT INTO comparing_rule (name, fingerprint) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                    [TextAsBytes(rule.name), rule.fingerprint])
-                return try database.value(
-                    Int.self, "SELECT number FROM comparing_rule WHERE name = ? AND fingerprint = ?",
-                    [TextAsBytes(rule.name), rule.fingerprint])
-            }
-        }
-        return ComparingRules(numbers: numbers ?? found, edited: edited)
-    }
-
     /// The last seen state of each of these documents, with the number of the rule.
     package func lastSeen(of documents: [DocumentID]) async throws(StateError) -> [[(rule: Int, encoded: [UInt8])]] {
         guard !documents.isEmpty else { return [] }
