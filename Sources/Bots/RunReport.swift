@@ -21,6 +21,8 @@ package actor RunReport {
     /// How many documents became dead letters in passes over all documents, which are counted separately from the run.
     package private(set) var deadLettersOfPasses = 0
 
+    private var rememberedDocuments = RememberedDocuments()
+
     /// Starts the clock of the run's duration.
     package init() {}
 
@@ -63,6 +65,9 @@ package actor RunReport {
 
     func notePass(deadLetters: Int) { deadLettersOfPasses += deadLetters }
 
+    /// Notes the rules that learn all documents now.
+    func note(learning rules: [String]) { rememberedDocuments.learning = Set(rules) }
+
     /// Whether a delivery of this run has begun.
     var hasDelivered: Bool { delivery != nil }
 
@@ -104,6 +109,18 @@ package actor RunReport {
             let timers = try ledger.waitingTimers(limit: limit)
             return (timers.first, timers.count, try ledger.schedules())
         }
+    }
+
+    /// The number of documents that each rule with `changed`, `enter` or `leave` remembers, and the rules that are learning
+    /// all documents now. The numbers can be some seconds old.
+    package func remembered() async -> (counts: [String: Int], learning: Set<String>) {
+        guard let rules = delivery?.lastSeen?.ruleNames else { return ([:], []) }
+        if rememberedDocuments.isDue(now: .now) {
+            let start = ContinuousClock.now
+            let counted = await read { ledger throws(StateError) in try ledger.seenCounts() }
+            rememberedDocuments.note(counted, duration: start.duration(to: .now), now: .now)
+        }
+        return (rememberedDocuments.counts(of: rules), rememberedDocuments.learning)
     }
 
     private nonisolated func read<Value: Sendable>(

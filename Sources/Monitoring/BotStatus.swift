@@ -122,6 +122,9 @@ struct BotStatus {
                     writer.member("name", string: rule)
                     writer.member("fired", integer: facts.counters.rules.fired[rule] ?? 0)
                     writer.member("dead_letters", integer: deadLetters.byRule[rule] ?? 0)
+                    guard let remembered = waiting.remembered[rule] else { return }
+                    writer.member("remembered", integer: remembered)
+                    writer.member("learning", bool: waiting.learning.contains(rule))
                 }
             }
         }

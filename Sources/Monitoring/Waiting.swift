@@ -1,4 +1,4 @@
-/// A bot's waiting timers and passes, for display.
+/// A bot's waiting timers and passes, and what its rules remember, for display.
 package struct Waiting: Sendable {
     /// A rule that waits for a time of a document.
     package struct Timer: Sendable {
@@ -40,6 +40,10 @@ package struct Waiting: Sendable {
     /// The number of timers.
     package var timerCount = 0
     package var passes: [Pass] = []
+    /// The number of documents that each rule with `changed`, `enter` or `leave` remembers, by the rule's name.
+    package var remembered: [String: Int] = [:]
+    /// Such rules that are learning all documents now.
+    package var learning: Set<String> = []
     /// The maximum number of displayed timers.
     package static let limit = 10
 

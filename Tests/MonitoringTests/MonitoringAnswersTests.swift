@@ -16,13 +16,14 @@ import Testing
 
     private func bot(
         _ facts: RunFacts, named name: String = "pictures", deadLetters: MonitoredBot.DeadLetters = .init(),
-        diff: MonitoredBot.Diff? = nil
+        waiting: Waiting = Waiting(), diff: MonitoredBot.Diff? = nil
     ) async -> MonitoredBot {
         let bot = MonitoredBot(
             BotDescription(
                 name: name, gateway: "http://127.0.0.1:4984/todo", stateOptions: "--name pictures",
                 rules: RuleSetDescription(hash: "abc", names: ["a", "b"], paths: ["my rules"])),
-            source: .init(facts: { facts }, deadLetters: { deadLetters }), registry: process.registry, diff: diff)
+            source: .init(facts: { facts }, deadLetters: { deadLetters }, waiting: { waiting }),
+            registry: process.registry, diff: diff)
         await bot.refresh()
         return bot
     }
@@ -103,6 +104,20 @@ import Testing
         #expect(
             newest["retry"]?.string == "changebot dead-letters retry 7 --name pictures --rules 'my rules'")
         #expect(shown["rules"]?["rules"].map { Array($0.elements).count } == 2)
+    }
+
+    /// Only for rules that compare documents with what they saw of them last.
+    @Test func statusContainsWhatRulesRemember() async throws {
+        var waiting = Waiting()
+        (waiting.remembered, waiting.learning) = (["b": 12], ["b"])
+        let text = await get("/status", [await bot(following, waiting: waiting)]).body
+        let rules = try JSONText(text).root["bots"]?.elements.first { _ in true }?["rules"]?["rules"]
+        let shown = rules.map { $0.elements.map { String(decoding: $0.bytes, as: UTF8.self) } }
+        #expect(
+            shown == [
+                #"{"name":"a","fired":0,"dead_letters":0}"#,
+                #"{"name":"b","fired":0,"dead_letters":0,"remembered":12,"learning":true}"#,
+            ])
     }
 
     private func down(_ kind: ReceiverOutages.Receiver.Kind, for seconds: Int) -> RunFacts {

@@ -39,7 +39,7 @@ struct PassRunner: Sendable {
             let rules: Logger.Metadata = [LogKey.rules: "\(pass.rules.joined(separator: ", "))"]
             bot.logger.notice(pass.beginning, metadata: rules)
             do {
-                let result = try await apply(pass)
+                let result = try await applyAndShow(pass)
                 bot.logger.notice(pass.end, metadata: rules.merging(result) { $1 })
                 return !Task.isShuttingDownGracefully
             } catch {
@@ -48,6 +48,20 @@ struct PassRunner: Sendable {
                 bot.logger.warning(pass.failure, metadata: rules.merging([LogKey.reason: "\(error)"]) { $1 })
                 return false
             }
+        }
+    }
+
+    /// The same as ``apply(_:)``. The report shows that the rules are learning.
+    private func applyAndShow(_ pass: Pass) async throws -> Logger.Metadata {
+        guard pass.mode.onlyLearns else { return try await apply(pass) }
+        await bot.report.note(learning: pass.rules)
+        do {
+            let result = try await apply(pass)
+            await bot.report.note(learning: [])
+            return result
+        } catch {
+            await bot.report.note(learning: [])
+            throw error
         }
     }
 

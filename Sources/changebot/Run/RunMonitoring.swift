@@ -125,6 +125,7 @@ struct RunMonitoring: Sendable {
                         rules: schedule.rules, line: schedule.line, zone: schedule.zone, next: schedule.next(now: now),
                         isUnderWay: schedule.begun != nil)
                 }
+                (waiting.remembered, waiting.learning) = await report.remembered()
                 return waiting
             }, fleet: isInFleet ? fleet : nil)
     }

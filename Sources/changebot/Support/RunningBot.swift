@@ -119,6 +119,8 @@ struct RunningBot {
             let next = status["timers"]?["next"]?.elements.first { _ in true }?["at"]?.string
             lines.append("  timers        \(Quantity.count(waiting))\(next.map { ", the next at \($0)" } ?? "")")
         }
+        let remembered = status["rules"]?["rules"].map { $0.elements.compactMap(Self.remembered) } ?? []
+        if !remembered.isEmpty { lines.append("  remembered    \(ShortText.list(remembered))") }
         for pass in status["passes"].map({ Array($0.elements) }) ?? [] {
             let rules = ShortText.list(pass["rules"].map { $0.elements.compactMap(\.string) } ?? [])
             let time = pass["under_way"]?.bool == true ? "under way" : pass["next"]?.string ?? "never"
@@ -126,6 +128,12 @@ struct RunningBot {
         }
         lines.append("  process       \(process), status of \(writtenAt)")
         return lines
+    }
+
+    /// How many documents a rule remembers. Nil: it does not compare documents with earlier states.
+    private static func remembered(_ rule: JSONValue) -> String? {
+        guard let name = rule["name"]?.string, let count = rule["remembered"]?.integer else { return nil }
+        return "\(name) \(Quantity.count(count))" + (rule["learning"]?.bool == true ? " (learning)" : "")
     }
 }
 

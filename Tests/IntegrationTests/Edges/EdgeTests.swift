@@ -151,6 +151,35 @@ import Testing
         }
     }
 
+    /// A pass inside the run teaches a new rule all documents, so that it does not fire for them.
+    @Test func newRuleLearnsWhileTheRunFollows() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            let plain = "version: 1\nrules:\n  - { name: plain, when: { type: note }, then: [] }\n"
+            try await bed.runOnce(bed.rules(plain))
+            for number in 0..<5 { try await write(bed, "t\(number)", ("task", number % 2), 0) }
+            try await bed.runOnce(bed.rules(plain))
+            let yaml = Self.rules(receiver)
+            let rules = try bed.rules(yaml)
+            let passes = try bed.passes([yaml], catchesUp: true)
+            let (bot, report) = try bed.bot(rules, once: false) { $0.passes = passes }
+            try await EngineTestBed.running([bot]) {
+                let all = ["changed": 5, "finished": 2, "reopened": 2]
+                while true {
+                    let shown = await report.remembered()
+                    if shown.counts == all, shown.learning.isEmpty { break }
+                    try await _Concurrency.Task.sleep(for: .milliseconds(20))
+                }
+                try await write(bed, "t0", ("task", 1), 1)
+                while receiver.requests.count < 2 { try await _Concurrency.Task.sleep(for: .milliseconds(5)) }
+            }
+            #expect(
+                events(receiver, from: 0) == [
+                    #"["changed","t0",["done"],false,true]"#, #"["finished","t0",[],null,true]"#,
+                ])
+        }
+    }
+
     @Test func editedRuleStartsAnewAndOthersDoNot() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
