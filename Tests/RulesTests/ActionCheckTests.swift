@@ -32,7 +32,7 @@ import Testing
         ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is plain text"),
         ("when: {}, then: [merge: {a: '$match.x'}]", "'$match.x' is plain text"),
         ("when: {}, then: [merge: {a: '{ jq: .b }'}]", "is plain text, not a program"),
-        ("when: {}, then: [merge: {pet: .petId}]", "'.petId' is plain text, not a program; write { jq: … }"),
+        ("when: {}, then: [merge: {pet: .petId}]", "'.petId' is plain text, not a program; write { jq: .petId }"),
         ("when: {}, then: [merge: {a: {b: ['.lines[0].price']}}]", "'.lines[0].price' is plain text"),
         ("when: {}, then: [merge: {a: '.\"b-c\"'}]", "is plain text, not a program"),
         ("when: {}, then: [merge: {a: $.b}]", "'$.b' is plain text, not a program"),

@@ -43,20 +43,20 @@ import Testing
             "r.yaml:5:28: not a jq program: $user is not defined"
         ),
         (
-            head + "rules: []\ntests: [{name: t, given: {}, slurp: {a: []}, expect: {}}]\n",
+            head + "rules: []\ntests: [{name: t, given: {}, slurp: {a: []}, expect: {fired: []}}]\n",
             "r.yaml:4:38: 'a' is not in the file's 'slurp' list"
         ),
         (
-            head + "slurp: [a]\nrules: []\ntests: [{name: t, given: {}, slurp: {a: {}}, expect: {}}]\n",
+            head + "slurp: [a]\nrules: []\ntests: [{name: t, given: {}, slurp: {a: {}}, expect: {fired: []}}]\n",
             "'a' must be a list of documents, not an object"
         ),
         (
             head
-                + "slurp: [a]\nrules: []\ntests: [{name: t, given: {}, slurp: {a: [1234567890123456789]}, expect: {}}]\n",
+                + "slurp: [a]\nrules: []\ntests: [{name: t, given: {}, slurp: {a: [1234567890123456789]}, expect: {fired: []}}]\n",
             "the data can't be used"
         ),
         (
-            head + "rules: []\ntests: [{name: t, given: {}, slurp: [], expect: {}}]\n",
+            head + "rules: []\ntests: [{name: t, given: {}, slurp: [], expect: {fired: []}}]\n",
             "'slurp' must be an object with a list for each name"
         ),
         (

@@ -21,6 +21,57 @@ import Testing
     }
 
     @Test(arguments: [
+        (
+            "$before.a",
+            "$before is not defined; only a rule with 'changed', or with enter or leave in 'on', has it; add"
+        ),
+        (
+            "$changed",
+            "$changed is not defined; only a rule with 'changed', or with enter or leave in 'on', has it; add"
+        ),
+        ("$item.a", "$item is not defined; only the programs of an action with 'for_each' have it"),
+        ("$index", "add for_each: PROGRAM next to the action"),
+        ("$response.body", "$response is not defined; only the programs in the 'response' of a webhook have it"),
+        ("$source.a", "$source is not defined; only the programs in the 'then' of related have it"),
+    ])
+    func variableOfOtherProgramsHasARemedy(program: String, part: String) {
+        let found = errors("version: 1\nrules:\n  - {name: a, when: {}, then: [merge: {a: {jq: '\(program)'}}]}\n")
+        #expect(found.count == 1 && found[0].contains(part), "\(found)")
+    }
+
+    @Test(arguments: [
+        (
+            "url: 'https://h/x/{{._id}}'",
+            "'url' is plain text, and placeholders in it are not filled in; end it before the path, and compute the rest: "
+                + #"path: { jq: '"/x/\(._id | @uri)"' }"#
+        ),
+        (
+            "url: 'https://h', path: '/x/{{ _id }}?a=<_rev>'",
+            "'path' is plain text, and placeholders in it are not filled in; write "
+                + #"path: { jq: '"/x/\(._id | @uri)?a=\(._rev | @uri)"' }"#
+        ),
+        ("url: 'https://h/{a'", "'url' can't contain the character '{'; percent-encode it"),
+    ])
+    func placeholderInAURLHasARemedy(keys: String, part: String) {
+        let found = errors("version: 1\nrules:\n  - {name: a, when: {}, then: [webhook: {\(keys)}]}\n")
+        #expect(found.count == 1 && found[0].contains(part), "\(found)")
+    }
+
+    @Test(arguments: [
+        (#"'"x" + ._id'"#, #"'"x" + ._id' is plain text, not a program; write { jq: '"x" + ._id' }"#),
+        (".petId", "'.petId' is plain text, not a program; write { jq: .petId }"),
+        ("'.a + ''b'''", "write { jq: '.a + ''b''' }"),
+        ("'{ jq: .a }'", "write it without the quotes around it"),
+        ("$before.owner", "'$before.owner' is plain text, not a program; write { jq: $before.owner }"),
+    ])
+    func forgottenProgramHasARemedyToPaste(value: String, part: String) throws {
+        let text = "version: 1\nrules:\n  - {name: a, when: {}, then: [put: {id: \(value), document: {a: 1}}]}\n"
+        let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8))
+        let found = try ActionCheck.warnings(#require(file.rules.first)).map(\.description)
+        #expect(found.count == 1 && found[0].contains(part), "\(found)")
+    }
+
+    @Test(arguments: [
         (".d + 42d", "a program has no durations: write … | add_days(42), or \"42d\" in quotes for text"),
         ("$now + 12h", "a program has no durations: write 43200, in seconds, or \"12h\" in quotes for text"),
     ])

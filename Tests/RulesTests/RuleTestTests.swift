@@ -95,7 +95,12 @@ import Testing
         ("[{name: a, expect: {}}]", "'given' is missing"), ("[{name: a, given: {}}]", "'expect' is missing"),
         ("[{name: a, given: [], expect: {}}]", "'given' must be a document, not a list"),
         ("[{name: a, given: {}, expect: {fire: []}}]", "'fire' is not known to this version: did you mean 'fired'?"),
-        ("[{name: a, given: {}, expect: {fired: a}}]", "'fired' must be a list of rule names"),
+        ("[{name: a, given: {}, expect: {fired: a}}]", "'fired' must be a list of rule names; write fired: [a]"),
+        ("[{name: a, given: {}, expect: {}}]", "3:38: 'expect' is empty, so the test checks nothing; say what"),
+        (
+            "[{name: a, before: {_id: t1}, given: {_id: t2}, expect: {error: x}}]",
+            "'before' and 'given' have different _ids; write the same document, as it was before"
+        ),
         ("[{name: a, given: {}, now: later, expect: {}}]", "'now' must be a time such as 2026-11-20T10:00:00Z"),
         ("[{name: a, given: {}, expect: {document: 1}}]", "'document' must be an object, not a number"),
         ("[{name: a, given: {}, expect: {patch: {}}}]", "'patch' must be a list (a JSON Patch), not an object"),
@@ -108,5 +113,21 @@ import Testing
     func invalidTestsAreErrors(tests: String, message: String) {
         let found = errors("version: 1\nrules: []\ntests: \(tests)\n")
         #expect(found.contains { $0.contains(message.replacing("1:14", with: "3:9")) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        (
+            "fired: [apple, piture]",
+            "there is no rule 'piture' in this file: did you mean 'picture'? Rules: picture, apple"
+        ),
+        ("fired: [Apple]", "there is no rule 'Apple' in this file: did you mean 'apple'? Rules: "),
+        ("fired: [none]", "r.yaml:4:60: there is no rule 'none' in this file; rules: picture, apple"),
+        ("effects: [{rule: aple, action: put}]", "there is no rule 'aple' in this file: did you mean 'apple'?"),
+    ])
+    func misspeltRuleNameOfATestIsAnError(expectation: String, message: String) {
+        let rules = "rules: [{name: picture, when: {}, then: []}, {name: apple, when: {}, then: []}]"
+        let found = errors(
+            "version: 1\n\(rules)\ntests:\n- {name: t, given: {_id: t1, type: task}, expect: {\(expectation)}}\n")
+        #expect(found.count == 1 && found[0].contains(message), "\(found)")
     }
 }

@@ -10,6 +10,8 @@ protocol Action: Sendable {
     static var name: String { get }
     /// Names that other tools use for the action.
     static var synonyms: [String] { get }
+    /// The keys of the action's value. Empty if the names in it are those of a document.
+    static var keys: [String] { get }
     /// Whether the action may appear in the `then` of `related`.
     static var isAllowedInRelated: Bool { get }
     /// Whether no action can follow this one.
@@ -72,6 +74,7 @@ typealias ActionWarning = (position: SourcePosition, code: RuleWarning.Code, mes
 
 extension Action {
     static var synonyms: [String] { [] }
+    static var keys: [String] { [] }
     static var isAllowedInRelated: Bool { true }
     static var isLast: Bool { false }
     static var forEachError: String? { nil }

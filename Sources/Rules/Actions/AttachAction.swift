@@ -4,7 +4,7 @@ internal import LosslessJSON
 struct AttachAction: Action {
     static let name = "attach"
     static let synonyms = ["attachment"]
-    private static let keys = ["name", "blob", "file", "content_type", "folder"] + DownloadTemplate.keys
+    static let keys = ["name", "blob", "file", "content_type", "folder"] + DownloadTemplate.keys
 
     private enum File: Sendable {
         /// Named in the rule file, and read when the rule file is loaded.

@@ -7,7 +7,7 @@ struct PutAction: Action {
     static let synonyms = ["insert", "create", "write", "upsert"]
     static let writesOthers = true
 
-    private static let keys = ["id", "document", "keyspace", "if_exists", "allow_design"]
+    static let keys = ["id", "document", "keyspace", "if_exists", "allow_design"]
 
     private let id: TextTemplate?
     private let document: Template

@@ -16,7 +16,7 @@ struct ResolveAction: Action {
         deletions: "'resolve' sees the winning revision, which is not deleted; remove 'on'",
         edges: "'resolve' settles each conflict once, so it can't have 'changed', 'enter' or 'leave'; remove them")
 
-    private static let keys = ["policy", "jq", "date"]
+    static let keys = ["policy", "jq", "date"]
     private static let defaultDateMember = "updatedAt"
 
     /// One policy for all document types: the rule's conditions distinguish types.

@@ -59,11 +59,14 @@ extension RuleStep {
     /// Nil, with errors, if the node is not an action.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let known = ActionRegistry.names + [Self.elementsKey]
-        guard let object = SourceObject(node, "an action", known: known, errors: reading.errors),
+        let places = Self.places(node)
+        guard
+            let object = SourceObject(
+                node, "an action", known: known, places: places, errors: reading.errors),
             case .object(let all) = node.content
         else { return nil }
         let elements = object.node(Self.elementsKey)
-        let members = all.filter { $0.name != Self.elementsKey }
+        let members = all.filter { $0.name != Self.elementsKey && places[$0.name] == nil }
         // The missing indentation of its body was already reported.
         if let first = members.first, first.value.isNull, members.count > 1,
             members.dropFirst().allSatisfy({ !ActionRegistry.names.contains($0.name) })
@@ -93,6 +96,17 @@ extension RuleStep {
             return nil
         }
         self.init(action: action, elements: program)
+    }
+
+    /// Where the keys belong that are next to the action, but are keys of its value.
+    private static func places(_ node: SourceNode) -> [String: String] {
+        guard case .object(let members) = node.content else { return [:] }
+        let actions = members.filter { !$0.value.isNull }.compactMap { ActionRegistry.action(named: $0.name) }
+        guard actions.count == 1, let action = actions.first else { return [:] }
+        let names = members.map(\.name).filter { action.keys.contains($0) && ActionRegistry.action(named: $0) == nil }
+        return Dictionary(
+            names.map { ($0, "write it in the value of '\(action.name)', indented further, or in its braces") }
+        ) { first, _ in first }
     }
 
     /// Reads `for_each: PROGRAM` or, as with other values, `for_each: { jq: PROGRAM }`.

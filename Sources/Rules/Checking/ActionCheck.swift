@@ -115,7 +115,7 @@ struct LocatedProgram {
 
 extension ActionCheck {
     /// All programs of a rule.
-    private static func programs(of rule: SourceNode) -> [LocatedProgram] {
+    static func programs(of rule: SourceNode) -> [LocatedProgram] {
         let conditions = ["if", "at"].flatMap { key -> [LocatedProgram] in
             guard let node = rule.member(key), let text = (node.member("jq") ?? node).text else { return [] }
             return [

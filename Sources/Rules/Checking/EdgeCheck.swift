@@ -68,18 +68,45 @@ enum EdgeCheck {
         }
     }
 
-    /// A rule with `leave` whose programs read `$before`, although nothing is remembered.
+    /// Programs that read values that the rule does not remember, or `$changed` without a list of members.
     private static func nothingRemembered(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
-        guard edges.changed.isEmpty, edges.on.contains(.leave), edges.rememberedNames.isEmpty,
-            let then = rule.rule.definition.source.member("then"),
-            let program = ActionCheck.programs(in: then).first(where: { $0.text.contains("$before") })
-        else { return [] }
-        return [
-            rule.warning(
-                at: program.position, .nothingRemembered,
-                "$before has no members, because the rule remembers none; add remember: [NAME], with the members that "
-                    + "the program reads")
-        ]
+        ActionCheck.programs(of: rule.rule.definition.source).flatMap { program in
+            var seen: Set<String> = []
+            return unknownValues(in: program.text, edges).filter { seen.insert($0).inserted }.map {
+                rule.warning(at: program.position, .nothingRemembered, $0)
+            }
+        }
+    }
+
+    private static func unknownValues(in program: String, _ edges: EdgeCondition) -> [String] {
+        var messages: [String] = []
+        if edges.changed.isEmpty, !VariablePaths.of("$changed", in: program).isEmpty {
+            messages.append(
+                "$changed is always empty, because the rule has no 'changed'; name members there, or remove it")
+        }
+        let uses = VariablePaths.of("$before", in: program)
+        let paths = uses.filter { !$0.isEmpty }
+        if edges.on == .enter, !paths.isEmpty {
+            return messages + [
+                "$before has no members, because a rule whose 'on' is only enter remembers no values; write a rule with "
+                    + "'changed', or remove it"
+            ]
+        }
+        // With enter, a program may ask whether the rule sees the document for the first time: $before is null then.
+        if edges.rememberedNames.isEmpty, !paths.isEmpty || !uses.isEmpty && !edges.on.contains(.enter) {
+            return messages + [
+                "$before has no members, because the rule remembers none; add remember: [NAME], with the members that the "
+                    + "program reads"
+            ]
+        }
+        return messages
+            + paths.filter { !edges.remembers($0) }.map { path in
+                let name = DisplayText.plain(FieldPath(names: path).spelling)
+                let remedy = edges.on == .change ? "to 'changed' or 'remember'" : "to 'remember'"
+                return
+                    "$before.\(name) is always null, because '\(name)' is neither in 'changed' nor in 'remember'; add it "
+                    + remedy
+            }
     }
 }
 

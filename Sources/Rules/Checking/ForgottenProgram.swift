@@ -1,6 +1,8 @@
 /// A text in an action that is used as it is, but looks like a jq program or like a template.
 enum ForgottenProgram {
-    private static let variables = ["$now", "$change", "$match", "$item", "$index", "$source", "$response", "$ENV"]
+    private static let variables = [
+        "$now", "$change", "$match", "$item", "$index", "$source", "$response", "$before", "$changed", "$ENV",
+    ]
     private static let operators: Set = ["|", "+", "//", "==", "!=", "<=", ">=", "and", "or", "then"]
     /// Operators that also occur in file names: they count only after white space.
     private static let spacedOperators: Set = ["-", "*", "/", "<", ">"]
@@ -8,8 +10,7 @@ enum ForgottenProgram {
     /// What is wrong, and what to write. Nil if the value looks like plain text.
     static func message(_ text: String) -> String? {
         if isProgram(text) {
-            return
-                "'\(DisplayText.plain(text))' is plain text, not a program; write { jq: … } without quotes around it"
+            return "'\(DisplayText.plain(text))' is plain text, not a program; write \(computed(text))"
         }
         guard ForgottenTemplate.hasPlaceholder(text) else { return nil }
         return "'\(DisplayText.plain(text))' is plain text, and placeholders are not filled in; write a program"
@@ -23,16 +24,28 @@ enum ForgottenProgram {
             + "if: .field == .other"
     }
 
+    /// The value that was probably meant: `{ jq: .a }`, `{ jq: '"x" + ._id' }`.
+    private static func computed(_ text: String) -> String {
+        if isQuoted(text.trimmed) { return "it without the quotes around it" }
+        guard text.wholeMatch(of: /[.$][A-Za-z0-9_.$]*/) == nil else { return "{ jq: \(text) }" }
+        let isLong = text.unicodeScalars.count > DisplayText.limit || text.contains(where: \.isNewline)
+        return "{ jq: '\(isLong ? "…" : text.replacing("'", with: "''"))' }"
+    }
+
     // MARK: - Programs
+
+    /// `{ jq: .a }` as text.
+    private static func isQuoted(_ text: Substring) -> Bool {
+        text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")
+    }
 
     static func isProgram(_ text: String) -> Bool {
         let text = text.trimmed
         let isVariable = variables.contains { name in
             text == name || [" ", ".", "|", "["].contains { text.hasPrefix(name + $0) }
         }
-        let isQuoted = text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")
         let isNegated = text.hasPrefix("-.") && isPath(text.dropFirst())
-        return isVariable || isQuoted || isPath(text) || isNegated || isExpression(String(text))
+        return isVariable || isQuoted(text) || isPath(text) || isNegated || isExpression(String(text))
     }
 
     /// `.petId`, `.owner.name`, `.lines[0].price`, `."a-b"`, `.["a"]`, and JSONPath's `$.petId`.

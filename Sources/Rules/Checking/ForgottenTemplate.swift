@@ -62,4 +62,8 @@ enum ForgottenTemplate {
         program.replace(/\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}/) { "\\(.\($0.1))" }
         return "\"\(program)\""
     }
+    /// Like ``program(_:)``, for a URL's path: values of the document are percent-encoded.
+    static func pathProgram(_ path: String) -> String? {
+        program(path)?.replacing(/\\\(([^()]+)\)/) { "\\(\($0.1) | @uri)" }
+    }
 }

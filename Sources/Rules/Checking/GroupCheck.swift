@@ -14,8 +14,7 @@ struct GroupCheck {
 
     /// - Parameter isRelated: Whether the program is for related documents.
     func messages(_ program: String, isRelated: Bool) -> [String] {
-        let tokens = ProgramTokens(program)
-        let names = ([program] + tokens.interpolations).flatMap { Self.names(ProgramTokens($0).texts) }
+        let names = VariablePaths.of("$match", in: program).compactMap(\.first)
         var seen: Set<String> = []
         return names.filter { seen.insert($0).inserted && (isRelated || !groups.contains($0)) }.map { name in
             message(DisplayText.plain(name), isRelated: isRelated)
@@ -36,26 +35,7 @@ struct GroupCheck {
         guard !groups.isEmpty else {
             return "$match.\(name) is always null: no $regex in 'when' has a named group; write (?<\(name)>…) in it"
         }
-        let guess = NearestName.of(name, among: groups).map { ": did you mean '\($0)'?" } ?? ";"
-        return "$match.\(name) is always null: no $regex in 'when' has this group\(guess) "
-            + "Groups: \(groups.joined(separator: ", "))"
-    }
-
-    /// The names in `$match.NAME`, `$match["NAME"]`, `$match."NAME"` and `$match | .NAME`.
-    private static func names(_ tokens: [String]) -> [String] {
-        tokens.indices.compactMap { index in
-            guard tokens[index] == "$match" else { return nil }
-            var rest = tokens[(index + 1)...]
-            if rest.first == "?" || rest.first == "|" { rest = rest.dropFirst() }
-            guard let next = rest.first else { return nil }
-            if next.hasPrefix("."), next.count > 1 { return String(next.dropFirst()) }
-            guard next == "." || next == "[" else { return nil }
-            rest = rest.dropFirst()
-            if rest.first == "[" { rest = rest.dropFirst() }
-            guard let name = rest.first, name.hasPrefix("\""), name.hasSuffix("\""), !name.contains("\\") else {
-                return nil
-            }
-            return String(name.dropFirst().dropLast())
-        }
+        return "$match.\(name) is always null: no $regex in 'when' has this group"
+            + NearestName.advice(NearestName.of(name, among: groups), among: groups, as: "groups")
     }
 }

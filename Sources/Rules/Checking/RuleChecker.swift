@@ -25,11 +25,14 @@ struct RuleChecker {
         return rules.flatMap { Self.sorted(found[$0.rule.name] ?? []) }
     }
 
-    /// Probable mistakes in the selectors.
+    /// Probable mistakes in the selectors and in the lists of members.
     static func literals(_ rule: CheckedRule) -> [RuleWarning] {
-        ["when", "unless"].compactMap(rule.rule.definition.source.member).flatMap { node in
-            LiteralCheck.warnings(rule, SelectorOutline(node)) + LiteralCheck.missingFields(node, rule)
+        let source = rule.rule.definition.source
+        let selectors = ["when", "unless"].flatMap { key in
+            source.member(key).map { LiteralCheck.findings($0) + FieldNameCheck.misplacedKeys(in: $0, named: key) }
+                ?? []
         }
+        return (selectors + FieldNameCheck.findings(inMembersOf: source)).map { rule.warning(at: $0, $1, $2) }
     }
 
     private static func sorted(_ warnings: [RuleWarning]) -> [RuleWarning] {

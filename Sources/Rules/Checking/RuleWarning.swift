@@ -92,17 +92,17 @@ extension AllowedWarning {
         guard case .list(let elements) = node.content else {
             object.errors.reportKind(
                 of: node, "'allow' must be a list of codes",
-                remedy: "write allow: [CODE] with codes that `changebot rules check` prints")
+                remedy: node.text.flatMap(RuleWarning.Code.init).map { "write allow: [\($0.rawValue)]" }
+                    ?? "write allow: [CODE] with codes that `changebot rules check` prints")
             return []
         }
         return elements.compactMap { element in
             guard let text = element.text, let code = RuleWarning.Code(rawValue: text), code.isAboutRule else {
                 let text = element.text ?? element.kindName
-                let guess = NearestName.of(text, among: codes).map { ": did you mean '\($0)'?" } ?? ";"
                 object.errors.report(
                     at: element.position,
-                    "'\(DisplayText.plain(text))' is not a warning code\(guess) "
-                        + "Codes: \(codes.joined(separator: ", "))")
+                    "'\(DisplayText.plain(text))' is not a warning code"
+                        + NearestName.advice(NearestName.of(text, among: codes), among: codes, as: "codes"))
                 return nil
             }
             return AllowedWarning(code: code, position: element.position)

@@ -26,6 +26,9 @@ struct EdgeCondition: Sendable {
     /// The names of the members whose values are remembered, sorted.
     var rememberedNames: [String] { remembered.map(\.text).sorted() }
 
+    /// Whether a member's value, or a part of it, is remembered.
+    func remembers(_ path: [String]) -> Bool { remembered.contains { $0.overlaps(FieldPath(names: path)) } }
+
     /// Whether the rule remembers which documents match.
     var tracksMatches: Bool { !on.isDisjoint(with: [.enter, .leave]) }
 

@@ -34,8 +34,8 @@ extension MemberPath {
     /// Reads a list of names. Nil, with errors, if a name is invalid.
     static func list(_ node: SourceNode, _ key: String, _ errors: SourceErrors) -> [MemberPath]? {
         guard case .list(let elements) = node.content, !elements.isEmpty else {
-            errors.report(
-                at: node.position, "'\(key)' must be a list of member names; write \(key): [complete, address.city]")
+            let names = node.text.map { DisplayText.plain($0) } ?? "complete, address.city"
+            errors.report(at: node.position, "'\(key)' must be a list of member names; write \(key): [\(names)]")
             return nil
         }
         var paths: [MemberPath] = []

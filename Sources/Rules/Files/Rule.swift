@@ -196,20 +196,39 @@ extension Rule {
         guard case .list(let elements) = node.content, !elements.isEmpty else {
             object.errors.report(
                 at: node.position,
-                "'on' must be a list of change (the default), delete, enter and leave; write on: [change], or remove it"
-            )
+                "'on' must be a list of change (the default), delete, enter and leave; \(remedy(ofUnlisted: node))")
             return []
         }
         var changes: Changes = []
         for element in elements {
-            if let named = changeNames.first(where: { $0.name == element.text }) {
-                changes.insert(named.change)
+            if let change = element.text.flatMap(change(named:)) {
+                changes.insert(change)
             } else {
+                let meant = element.text.flatMap(nearestChange).map { "did you mean \($0)?" } ?? "write one of them"
                 object.errors.report(
-                    at: element.position, "'on' can contain only change, delete, enter and leave; write one of them")
+                    at: element.position, "'on' can contain only change, delete, enter and leave; \(meant)")
             }
         }
         return changes
+    }
+
+    /// The change with this name in `on`. Nil if there is none.
+    static func change(named name: String) -> Changes? { changeNames.first { $0.name == name }?.change }
+
+    private static func nearestChange(_ name: String) -> String? {
+        let synonyms = [
+            "update": "change", "updated": "change", "modify": "change", "remove": "delete", "exit": "leave",
+        ]
+        let name = name.lowercased()
+        return synonyms[name] ?? NearestName.of(name, among: changeNames.map(\.name))
+    }
+
+    /// What to write for `on: enter` and `on: enter, leave`.
+    private static func remedy(ofUnlisted node: SourceNode) -> String {
+        let names = node.text?.split { ", ".contains($0) }.map { nearestChange(String($0)) } ?? []
+        let known = names.compactMap(\.self)
+        guard !names.isEmpty, known.count == names.count else { return "write on: [change], or remove it" }
+        return "write on: [\(known.joined(separator: ", "))]"
     }
 
     private static func errorPolicy(_ object: SourceObject, _ kind: RuleFileKind) -> ErrorPolicy {

@@ -55,6 +55,7 @@ struct RuleFile {
             rulesPosition = node.position
             rules = Self.list(node, "'rules' must be a list of rules", errors).compactMap { Rule($0, reading) }
         }
+        if errors.errors.isEmpty { reading.ruleNames = rules.map(\.name) }
         if let node = object.node("tests") {
             tests = Self.list(node, "'tests' must be a list of tests", errors).compactMap { RuleTest($0, reading) }
         }

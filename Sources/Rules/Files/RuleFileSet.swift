@@ -86,10 +86,11 @@ package struct RuleFileSet: Sendable {
         let unknown = (names ?? []).filter { !known.contains($0) }
         guard unknown.isEmpty else {
             let errors = unknown.map { name in
-                let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
-                return RuleFileError(
+                RuleFileError(
                     path: "--rule", position: nil,
-                    message: "there is no rule '\(name)'\(guess) Rules: \(AbbreviatedList.text(known))")
+                    message: "there is no rule '\(name)'"
+                        + NearestName.advice(
+                            NearestName.ofOwn(name, among: known), among: known, as: "rules", isWhole: false))
             }
             throw RuleFilesError(kind: .usage, errors: errors)
         }

@@ -17,6 +17,8 @@ final class RuleReading {
     var kind = RuleFileKind.rules
     /// Whether the file has a valid `every`.
     var isScheduled = false
+    /// The names of the file's rules, for its tests. Nil until they have been read without an error.
+    var ruleNames: [String]?
     /// The bytes of a YAML file. Empty for JSON.
     var yaml: [UInt8] = []
     /// The additional `$NAME` variables of the file's programs.

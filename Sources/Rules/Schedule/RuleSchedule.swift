@@ -59,10 +59,10 @@ package struct RuleSchedule: Sendable {
         guard object.node("time_zone") != nil else { return ZoneClock("UTC") }
         guard let name = object.optionalText("time_zone"), let node = object.node("time_zone") else { return nil }
         if let clock = ZoneClock(name) { return clock }
-        let guess = NearestName.of(name, among: ZoneClock.names).map { ": did you mean '\($0)'?" } ?? ";"
+        let guess = NearestName.of(name, among: ZoneClock.names).map { ": did you mean '\($0)'? Write" } ?? "; write"
         object.errors.report(
             at: node.position,
-            "'\(DisplayText.plain(name))' is not the name of a time zone\(guess) write a name such as Europe/Berlin or UTC"
+            "'\(DisplayText.plain(name))' is not the name of a time zone\(guess) a name such as Europe/Berlin or UTC"
         )
         return nil
     }

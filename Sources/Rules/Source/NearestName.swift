@@ -9,12 +9,30 @@ package enum NearestName {
         return best.name
     }
 
-    /// The end of a message about a name that is not one of `names`.
+    /// Like ``of(_:among:)``, for names that users choose: otherwise the only name that contains `name`, or is contained
+    /// in it.
+    package static func ofOwn(_ name: String, among names: [String]) -> String? {
+        if let same = names.first(where: { $0.lowercased() == name.lowercased() }) ?? of(name, among: names) {
+            return same
+        }
+        guard name.utf8.count > 2 else { return nil }
+        let related = names.filter { $0.utf8.count > 2 && ($0.contains(name) || name.contains($0)) }
+        return related.count == 1 ? related[0] : nil
+    }
+
+    /// The end of a message about a name that is not one of `names`: `: did you mean 'a'? Rules: a, b` or
+    /// `; rules: a, b`.
     ///
-    /// - Parameter meant: The name that was probably meant; nil if none is similar.
-    package static func advice(_ meant: String?, among names: [String]) -> String {
-        let known = names.joined(separator: ", ")
-        return meant.map { ": did you mean '\($0)'? Known here: \(known)" } ?? "; known here: \(known)"
+    /// - Parameters:
+    ///   - meant: The name that was probably meant; nil if none is similar.
+    ///   - kind: What the names are, in lower case.
+    ///   - isWhole: Whether a long list of names is not cut.
+    package static func advice(
+        _ meant: String?, among names: [String], as kind: String = "known here", isWhole: Bool = true
+    ) -> String {
+        let list = isWhole ? names.joined(separator: ", ") : AbbreviatedList.text(names)
+        let title = meant == nil ? kind : kind.prefix(1).uppercased() + kind.dropFirst()
+        return (meant.map { ": did you mean '\($0)'? " } ?? "; ") + "\(title): \(list)"
     }
 
     /// The number of insertions, deletions, substitutions and swaps of neighbours between the two.

@@ -28,6 +28,8 @@ package struct SourceNode: Sendable {
         package let name: String
         package let position: SourcePosition
         package let value: SourceNode
+        /// Whether the name is an unquoted YAML scalar.
+        var isPlain = false
     }
 
     package let content: Content

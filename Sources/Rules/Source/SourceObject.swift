@@ -7,8 +7,12 @@ struct SourceObject {
     /// Nil, with an error, if `node` is not an object. Keys outside `known` are also errors, but the other keys can be
     /// read.
     ///
-    /// - Parameter what: The description of the object for messages: "a rule".
-    init?(_ node: SourceNode, _ what: String, known: [String], errors: SourceErrors) {
+    /// - Parameters:
+    ///   - what: The description of the object for messages: "a rule".
+    ///   - places: What to do about keys that belong elsewhere, in addition to ``KeyPlace``.
+    init?(
+        _ node: SourceNode, _ what: String, known: [String], places: [String: String] = [:], errors: SourceErrors
+    ) {
         position = node.position
         self.errors = errors
         guard case .object(let members) = node.content else {
@@ -27,7 +31,8 @@ struct SourceObject {
                 continue
             }
             let message =
-                member.missingSpace(readAs: "a key without a value") ?? Self.unknown(member.name, known: known)
+                member.missingSpace(readAs: "a key without a value")
+                ?? Self.unknown(member.name, known: known, places)
             errors.report(at: member.position, message)
         }
     }
@@ -55,11 +60,11 @@ struct SourceObject {
     ]
 
     /// The message for a name that is not one of `known`.
-    static func unknown(_ name: String, known: [String]) -> String {
-        let meant =
-            (synonyms[name] ?? ActionRegistry.synonyms[name]).flatMap { known.contains($0) ? $0 : nil }
-            ?? NearestName.of(name, among: known)
-        return "'\(name)' is not known to this version" + NearestName.advice(meant, among: known)
+    private static func unknown(_ name: String, known: [String], _ places: [String: String]) -> String {
+        let synonym = (synonyms[name] ?? ActionRegistry.synonyms[name]).flatMap { known.contains($0) ? $0 : nil }
+        if synonym == nil, let message = KeyPlace.message(name, others: places) { return message }
+        return "'\(name)' is not known to this version"
+            + NearestName.advice(synonym ?? NearestName.of(name, among: known), among: known)
     }
 
     func node(_ name: String) -> SourceNode? { members[name]?.value }

@@ -107,7 +107,9 @@ struct YAMLSource {
                 continue
             }
             guard let value = node(value, depth: depth + 1) else { continue }
-            members.append(SourceNode.Member(name: scalar.string, position: keyPosition, value: value))
+            members.append(
+                SourceNode.Member(
+                    name: scalar.string, position: keyPosition, value: value, isPlain: scalar.style == .plain))
         }
         return SourceNode(content: .object(members), position: position)
     }

@@ -23,7 +23,10 @@ extension RuleTest {
     /// Nil, with errors, if the node is not a test.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
-        guard let object = SourceObject(node, "a test", known: Self.keys, errors: errors) else { return nil }
+        guard
+            let object = SourceObject(
+                node, "a test", known: Self.keys, places: RuleExpectation.places, errors: errors)
+        else { return nil }
         let errorCount = errors.errors.count
         let name = object.requiredText("name", "say what the test shows")
         let before = object.node("before").flatMap { Self.before($0, reading) }
@@ -31,6 +34,12 @@ extension RuleTest {
         if let given, case .object = given.content {
         } else if let given {
             errors.reportKind(of: given, "'given' must be a document", remedy: "write given: { _id: t1, type: task }")
+        }
+        if let id = object.node("before")?.member("_id"), let given = given?.member("_id"),
+            id.jsonText.root.isEquivalent(to: given.jsonText.root) == false
+        {
+            errors.report(
+                at: id.position, "'before' and 'given' have different _ids; write the same document, as it was before")
         }
         let isInConflict = Self.isInConflict(object, reading)
         let now = Self.now(object)
@@ -141,16 +150,26 @@ extension RuleExpectation {
     private static let keys = [
         "fired", "document", "documents", "patch", "attachments", "blobs", "deleted", "effects", "error",
     ]
+    /// Where these keys belong.
+    fileprivate static let places = Dictionary(
+        uniqueKeysWithValues: keys.map { ($0, "write it in 'expect', indented further, or in its braces") })
 
     /// Nil, with errors, if the node is not an expectation.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
         guard let object = SourceObject(node, "'expect'", known: Self.keys, errors: errors) else { return nil }
-        fired = object.node("fired").flatMap { Self.names($0, errors) }
+        if case .object(let members) = node.content, members.isEmpty {
+            errors.report(
+                at: node.position, "'expect' is empty, so the test checks nothing; say what is expected: { fired: [] }")
+        }
+        fired = object.node("fired").flatMap { Self.names($0, reading) }
         document = Self.value(object, "document", "an object") { if case .object = $0 { true } else { false } }
         patch = Self.value(object, "patch", "a list (a JSON Patch)") { if case .list = $0 { true } else { false } }
         effects = Self.value(object, "effects", "a list of objects") { if case .list = $0 { true } else { false } }
         documents = Self.value(object, "documents", "a list of objects") { if case .list = $0 { true } else { false } }
+        if case .list(let elements)? = object.node("effects")?.content {
+            for rule in elements.compactMap({ $0.member("rule") }) { Self.checkRule(rule, reading) }
+        }
         if let node = object.node("documents"), reading.kind != .mapping {
             errors.report(at: node.position, "'documents' is for mappings only; use 'document' or 'effects'")
         }
@@ -184,16 +203,23 @@ extension RuleExpectation {
         return node.jsonText
     }
 
-    private static func names(_ node: SourceNode, _ errors: SourceErrors) -> [String]? {
-        var names: [String] = []
-        if case .list(let elements) = node.content {
-            for element in elements {
-                if case .string(let name) = element.content { names.append(name) }
-            }
-            if names.count == elements.count { return names }
+    private static func names(_ node: SourceNode, _ reading: RuleReading) -> [String]? {
+        guard case .list(let elements) = node.content, elements.allSatisfy({ $0.text != nil }) else {
+            let remedy = node.text.map { "write fired: [\(DisplayText.plain($0))]" } ?? "write fired: [] for none"
+            reading.errors.report(at: node.position, "'fired' must be a list of rule names; \(remedy)")
+            return nil
         }
-        errors.report(at: node.position, "'fired' must be a list of rule names; write fired: [] for none")
-        return nil
+        for element in elements { checkRule(element, reading) }
+        return elements.compactMap(\.text)
+    }
+
+    /// Reports the name of a rule that the file does not have.
+    private static func checkRule(_ node: SourceNode, _ reading: RuleReading) {
+        guard let name = node.text, let known = reading.ruleNames, !known.contains(name) else { return }
+        reading.errors.report(
+            at: node.position,
+            "there is no rule '\(DisplayText.plain(name))' in this file"
+                + NearestName.advice(NearestName.ofOwn(name, among: known), among: known, as: "rules", isWhole: false))
     }
 
     private mutating func readBlobs(_ node: SourceNode, _ reading: RuleReading) {

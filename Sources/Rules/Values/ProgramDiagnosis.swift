@@ -89,6 +89,18 @@ extension ProgramDiagnosis {
         return explanation(ofUndefined: String(message[..<end]), message, tokens, variables)
     }
 
+    private static let ofComparing =
+        "only a rule with 'changed', or with enter or leave in 'on', has it; add one of them to the rule, or remove it"
+
+    /// What to do about variables that only some programs have.
+    private static let remedies = [
+        "$before": ofComparing, "$changed": ofComparing,
+        "$item": "only the programs of an action with 'for_each' have it; add for_each: PROGRAM next to the action",
+        "$index": "only the programs of an action with 'for_each' have it; add for_each: PROGRAM next to the action",
+        "$response": "only the programs in the 'response' of a webhook have it; move it there",
+        "$source": "only the programs in the 'then' of related have it; write . for the changed document",
+    ]
+
     private static func explanation(
         ofUndefined name: String, _ message: String, _ tokens: ProgramTokens, _ variables: [String]
     ) -> (String, String) {
@@ -96,6 +108,7 @@ extension ProgramDiagnosis {
             let label = "$" + name.dropFirst("$*label-".count)
             return ("the label \(label) is not defined", "write label \(label) | … around it")
         }
+        if let remedy = remedies[name] { return (message, remedy) }
         if name.hasPrefix("$") {
             let guess = NearestName.of(name, among: variables).map { "did you mean \($0)? " } ?? ""
             return (message, guess + "known here: \(variables.joined(separator: ", "))")

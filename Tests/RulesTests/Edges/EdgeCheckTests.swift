@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Rules
@@ -40,6 +41,40 @@ import Testing
     func mistakesAreFound(rule: String, expected: [String]) throws {
         let found = try codes(rule)
         #expect(found == expected)
+    }
+
+    /// A rule's programs read an earlier value that is never there.
+    @Test(
+        arguments: [
+            (
+                "changed: [status]", "$before.owner",
+                "$before.owner is always null, because 'owner' is neither in 'changed'"
+            ),
+            ("changed: [status]", "$before.address.city", "$before.address.city is always null"),
+            ("changed: [status]", #"$before["owner"]"#, "$before.owner is always null"),
+            ("changed: [status]", #""was \($before.owner)""#, "$before.owner is always null"),
+            ("on: [enter, leave], remember: [a]", "$before.b", "add it to 'remember'"),
+            ("changed: [address.city]", "$before.address.zip", "add it to 'changed' or 'remember'"),
+            ("on: [enter]", "$before.a", "a rule whose 'on' is only enter remembers no values"),
+            ("on: [enter, leave]", "$before.a", "add remember: [NAME]"),
+            ("on: [enter]", "$changed", "$changed is always empty, because the rule has no 'changed'"),
+            ("changed: [status]", "$before.status", nil), ("changed: [status]", "$before | keys", nil),
+            ("changed: [address]", "$before.address.city", nil), ("changed: [address.city]", "$before.address", nil),
+            ("changed: [lines]", "$before.lines[0].price", nil), ("changed: [a], remember: [b]", "$before.b", nil),
+            ("on: [enter]", "$before == null", nil), ("changed: [a]", "$changed", nil),
+            ("changed: [a]", "{ $before, $changed }", nil), ("changed: ['a b']", #"$before."a b""#, nil),
+        ] as [(String, String, String?)])
+    func unrememberedValueIsFound(keys: String, program: String, part: String?) throws {
+        let text =
+            "version: 1\nrules:\n- name: a\n  when: { type: t }\n  "
+            + keys.components(separatedBy: "], ").joined(separator: "]\n  ")
+            + "\n  then:\n  - put: { id: { jq: ._id }, document: { a: { jq: '\(program)' } } }\n"
+        let shared = RuleReading.Shared()
+        let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
+        try #require(file.errors.isEmpty && shared.programs.compile().isEmpty, "\(file.errors)")
+        let found = EdgeCheck.warnings(CheckedRule(file.rules[0], RulePrediction(of: file.rules[0])))
+        #expect(found.map(\.code) == (part == nil ? [] : [.nothingRemembered]), "\(found)")
+        #expect(found.allSatisfy { part.map($0.message.contains) == true }, "\(found)")
     }
 
     /// About a database, so only on request.

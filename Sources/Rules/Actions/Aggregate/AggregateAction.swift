@@ -17,7 +17,7 @@ struct AggregateAction: Action {
             "'aggregate' already counts each document once, and subtracts documents that no longer match; remove 'changed', "
             + "'enter' or 'leave'")
 
-    private static let keys = ["into", "document", "count", "sum"]
+    static let keys = ["into", "document", "count", "sum"]
 
     /// When a document counts.
     fileprivate enum Condition: Sendable {

@@ -6,7 +6,7 @@ struct EmitAction: Action {
     static let isAllowedInRelated = false
     static let isOutside = true
 
-    private static let keys = ["file", "line", "event", "rotate"]
+    static let keys = ["file", "line", "event", "rotate"]
 
     private enum Line: Sendable {
         case event(CloudEventTemplate)

@@ -34,6 +34,12 @@ struct OutsideAddress: Sendable, Equatable {
         origin = scheme + place
         self.path = path.hasPrefix("/") ? String(path) : "/" + path
         if let character = URIText.firstInvalidInPath(self.path) {
+            if let remedy = Self.remedy(ofTemplate: self.path) {
+                throw InvalidURL(
+                    message:
+                        "'url' is plain text, and placeholders in it are not filled in; end it before the path, and "
+                        + "compute the rest: \(remedy)")
+            }
             throw InvalidURL(
                 message: "'url' can't contain the character '\(DisplayText.plain(character))'; percent-encode it")
         }
@@ -61,6 +67,20 @@ struct OutsideAddress: Sendable, Equatable {
             let port = UInt16(rest.dropFirst()), port > 0
         else { return nil }
         return "\(host):\(port)"
+    }
+
+    /// Why a literal path can't be used. Nil if it can.
+    static func error(inLiteralPath path: String) -> String? {
+        guard let error = error(inPath: path) else { return nil }
+        return remedy(ofTemplate: path).map {
+            "'path' is plain text, and placeholders in it are not filled in; write \($0)"
+        } ?? error
+    }
+
+    /// What to write for a path with placeholders. Nil if it has none.
+    private static func remedy(ofTemplate path: String) -> String? {
+        guard ForgottenTemplate.hasPlaceholder(path) else { return nil }
+        return "path: { jq: '\(ForgottenTemplate.pathProgram(path) ?? "\"/\\(._id | @uri)\"")' }"
     }
 
     /// Why a document can't choose this path. Nil if it can.

@@ -14,7 +14,9 @@ struct OutsideTarget: Sendable {
     /// - Parameter whom: What a document can't choose, for messages: `the server`.
     init?(_ object: SourceObject, _ reading: RuleReading, recipient: String) {
         path = reading.text(object, "path")
-        if let path = path?.literal, let node = object.node("path"), let error = OutsideAddress.error(inPath: path) {
+        if let path = path?.literal, let node = object.node("path"),
+            let error = OutsideAddress.error(inLiteralPath: path)
+        {
             reading.errors.report(at: node.position, error)
         }
         guard let address = Self.address(object, recipient) else { return nil }

@@ -7,7 +7,7 @@ struct WebhookAction: Action {
     static let isAllowedInRelated = false
     static let isOutside = true
 
-    private static let keys =
+    static let keys =
         ["url", "path", "method", "body", "event", "headers", "timeout", "response"] + WebhookAccess.keys
 
     private let target: OutsideTarget

@@ -7,7 +7,7 @@ struct RelatedAction: Action {
     static let isAllowedInRelated = false
     static let writesOthers = true
 
-    private static let keys = ["selector", "limit", "then"]
+    static let keys = ["selector", "limit", "then"]
     private static let defaultLimit = 10_000
     private static let maxLimit = 1_000_000
 
