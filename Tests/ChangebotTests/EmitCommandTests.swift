@@ -178,21 +178,69 @@ import Testing
         try await withTestBed(rule) { bed in
             let run = try await bed.run()
             #expect(run.code == 73)
-            #expect(run.errors.contains("there is no folder \(bed.directory)/none; create it, or choose another path"))
+            let problem = "there is no folder \(bed.directory)/none; create it, or choose another path"
+            let place = "\(bed.directory)/rules.yaml:3:49: "
+            #expect(run.errors.contains(place + "can't create ") && run.errors.contains(problem), "\(run.errors)")
             #expect(try await bed.run(["fix", "--dry-run"]).code == 0)
+            let check = try await Program.run(["rules", "check", "--strict", bed.directory + "/rules.yaml"])
+            #expect(
+                check.code == 65 && check.errors.hasPrefix(place + "warning: rule 'a': can't create "),
+                "\(check.errors)")
+            #expect(check.errors.contains(problem + " [emit-file]"), "\(check.errors)")
+            let doctor = try await Program.run([
+                "doctor", "--gateway", bed.url, "--rules", bed.directory + "/rules.yaml", "--state",
+                bed.directory + "/state",
+            ])
+            #expect(doctor.code == 1 && doctor.output.contains(place + "can't create "), "\(doctor.output)")
+            try bed.write(rules: rule.replacing("when:", with: "allow: [emit-file], when:"))
+            #expect(try await Program.run(["rules", "check", "--strict", bed.directory + "/rules.yaml"]).code == 0)
         }
     }
 
-    @Test(arguments: ["rules.yaml", "other.yaml", "state/a.sqlite"])
-    func fileThatTheRunReadsIsRefused(file: String) async throws {
+    /// The file would be attached to documents, and the folder is read at each change.
+    @Test(arguments: [
+        ("pictures/lines.ndjson", "is inside FOLDER/pictures, from which a rule attaches files"),
+        ("./pictures/new/../lines.ndjson", "is inside FOLDER/pictures, from which a rule attaches files"),
+        ("logo.png", "is a file that a rule attaches"), ("rules.yaml", "is a rule file"),
+    ])
+    func fileThatRulesReadIsRefusedByAllCommands(file: String, problem: String) async throws {
+        let rules = """
+              - { name: lines, when: {}, then: [{ emit: { file: \(file) } }] }
+              - { name: logo, when: { logo: true }, then: [{ attach: { name: logo, file: logo.png } }] }
+              - name: picture
+                when: { type: task }
+                then: [{ attach: { name: image, folder: pictures, file: { jq: '.task + ".png"' } } }]
+
+            """
+        try await withTestBed(rules) { bed in
+            try FileManager.default.createDirectory(
+                atPath: bed.directory + "/pictures", withIntermediateDirectories: false)
+            try Data("x".utf8).write(to: URL(fileURLWithPath: bed.directory + "/logo.png"))
+            let path = bed.directory + "/rules.yaml"
+            let message =
+                "\(path):3:53: 'emit' can't write to \(bed.directory)/\(file), which "
+                + problem.replacing("FOLDER", with: bed.directory) + "; choose another path\n"
+            let check = try await Program.run(["rules", "check", path])
+            #expect(check.code == 65 && check.errors == message, "\(check.errors)")
+            let run = try await bed.run()
+            #expect(run.code == 65 && run.errors == message, "\(run.errors)")
+            let doctor = try await Program.run(["doctor", "--gateway", bed.url, "--rules", path])
+            #expect(
+                doctor.code == 1 && doctor.output.contains(message.replacing("; choose another path\n", with: "")),
+                "\(doctor.output)")
+        }
+    }
+
+    @Test(arguments: [("rules.yaml", 65), ("other.yaml", 65), ("state/a.sqlite", 64)])
+    func fileThatTheRunReadsIsRefused(file: String, code: Int32) async throws {
         let rule = "  - { name: a, when: {}, then: [{ emit: { file: ./\(file) } }] }\n"
         try await withTestBed(rule) { bed in
             try FileManager.default.createDirectory(atPath: bed.directory + "/state", withIntermediateDirectories: true)
             let run = try await Program.run([
                 "run", "--once", "--gateway", bed.url, "--rules", bed.directory, "--state", bed.directory + "/state",
             ])
-            #expect(run.code == 64, "\(run.errors)")
-            #expect(run.errors.contains("the file of a rule's emit"))
+            #expect(run.code == code, "\(run.errors)")
+            #expect(run.errors.hasPrefix("\(bed.directory)/rules.yaml:3:49: "), "\(run.errors)")
         }
     }
 }

@@ -33,11 +33,14 @@ package struct LineOutputs: Sendable {
         self.outputs = outputs
     }
 
-    /// Why files are unusable, as far as that shows without opening or creating them.
-    static func problems(_ targets: Set<EmitTarget>) -> [RunError] {
+    /// Why files are unusable, as far as that shows without opening or creating them. Each file once.
+    static func problems(_ files: [EmittedFile]) -> [(file: EmittedFile, error: RunError)] {
         var rotations: [String: EmitRotation?] = [:]
-        return targets.sorted { $0.path < $1.path }.compactMap { target in
-            guard case .file(let path, let rotation) = target else { return nil }
+        var seen: Set<EmitTarget> = []
+        return files.compactMap { file in
+            guard case .file(let path, let rotation) = file.target, seen.insert(file.target).inserted else {
+                return nil
+            }
             do throws(RunError) {
                 let real = try realPath(path)
                 if let other = rotations.updateValue(rotation, forKey: real) {
@@ -47,7 +50,7 @@ package struct LineOutputs: Sendable {
                 }
                 try LineFile.check(real, rotation)
             } catch {
-                return error
+                return (file, error)
             }
             return nil
         }

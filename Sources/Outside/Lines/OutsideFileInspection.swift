@@ -18,7 +18,7 @@ package struct OutsideFileInspection: Sendable {
         let targets = rules.emitTargets
         readCount = Set(files.secrets.map(\.path) + files.certificates.flatMap(\.paths)).count
         writtenCount = targets.count { $0 != .standardOutput }
-        problems = files.problems + LineOutputs.problems(targets).map(\.description)
+        problems = files.problems + LineOutputs.problems(rules.emittedFiles).map { "\($0.file.place): \($0.error)" }
         exposed = files.confidential.filter { SecretContent.isExposed($0.path) }
     }
 }

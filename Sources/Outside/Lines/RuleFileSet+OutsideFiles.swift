@@ -9,6 +9,11 @@ extension RuleFileSet {
     package func checkOutsideFiles(_ logger: Logger) throws(RunError) {
         try SecretContents(logger).check(outsideFiles, warns: false)
     }
+
+    /// A warning for each file of `emit` that can't be written here. Creates no files.
+    package func emitWarnings() -> [RuleWarning] {
+        LineOutputs.problems(emittedFiles).compactMap { $0.file.warning($0.error.description) }
+    }
 }
 
 extension RuleSet {
@@ -18,6 +23,8 @@ extension RuleSet {
     /// - Throws: `RunError`: `.badConfiguration` or `.cannotCreate`.
     package func checkOutsideFiles(_ logger: Logger) throws(RunError) {
         try SecretContents(logger).check(outsideFiles, warns: false)
-        if let problem = LineOutputs.problems(emitTargets).first { throw problem }
+        if let problem = LineOutputs.problems(emittedFiles).first {
+            throw RunError(problem.error.code, "\(problem.file.place): \(problem.error)")
+        }
     }
 }

@@ -35,14 +35,17 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case noExpiry = "no-expiry"
         case noPartition = "no-partition"
         case noKeyspace = "no-keyspace"
+        case emitFile = "emit-file"
         case unusedAllow = "unused-allow"
         case noRules = "no-rules"
 
         /// Whether the warning is about a rule, which can accept it.
         var isAboutRule: Bool { self != .noRules }
 
-        /// Whether the warning is about the database, which is looked at only on request.
-        var isAboutDatabase: Bool { [.firstLook, .noIndex, .noExpiry, .noPartition, .noKeyspace].contains(self) }
+        /// Whether the warning is about the database, which is looked at only on request, or about files of this machine.
+        var isAboutPlace: Bool {
+            [.firstLook, .noIndex, .noExpiry, .noPartition, .noKeyspace, .emitFile].contains(self)
+        }
 
         /// Whether other rules can cause the warning, so that it depends on which files are checked together.
         var dependsOnOtherRules: Bool {
@@ -117,7 +120,7 @@ extension Rule {
         let codes = Set(warnings.map(\.code))
         let unused = definition.allow.filter { allowed in
             !codes.contains(allowed.code) && allowed.code != .unusedAllow && !allowed.code.dependsOnOtherRules
-                && !allowed.code.isAboutDatabase
+                && !allowed.code.isAboutPlace
         }.map { allowed in
             RuleWarning(
                 path: definition.path, position: allowed.position, rule: name, code: .unusedAllow,

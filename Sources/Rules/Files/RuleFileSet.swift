@@ -45,8 +45,12 @@ package struct RuleFileSet: Sendable {
         let inconsistent = shared.programs.compile() + duplicateNames(shared.names)
         if !inconsistent.isEmpty { errorKind = .invalid }
         errors += inconsistent
+        let set = RuleFileSet(files: files, programs: shared.programs.all, attached: shared.attachments.paths)
+        let clashes = set.emitErrors(paths)
+        if !clashes.isEmpty { errorKind = .invalid }
+        errors += clashes
         guard errors.isEmpty else { throw RuleFilesError(kind: errorKind, errors: inOrder(errors, files.map(\.path))) }
-        return RuleFileSet(files: files, programs: shared.programs.all, attached: shared.attachments.paths)
+        return set
     }
 
     /// Combines the rules of all files into one set.
@@ -98,9 +102,6 @@ package struct RuleFileSet: Sendable {
 
     /// The targets of the rules' `emit` actions, in all files.
     package var emitTargets: Set<EmitTarget> { RuleSet.emitTargets(files.flatMap(\.rules)) }
-
-    /// The paths of the files that rules emit lines to, sorted.
-    package var emittedFiles: [String] { Set(emitTargets.map(\.path)).filter { $0 != "-" }.sorted() }
 
     /// The number of distinct files that were read.
     package var fileCount: Int { files.count }

@@ -14,13 +14,29 @@ enum RulePath {
 
     private static let endings = [".yaml", ".yml", ".json"]
 
+    /// Whether a file of this name is a rule file if it is in a folder of rules.
+    static func isRuleFile(_ path: String) -> Bool { endings.contains { path.hasSuffix($0) } }
+
+    /// The path without links, `.` and `..`. Parts that do not exist stay as they are.
+    static func resolved(_ path: String) -> String {
+        if let real = try? FileBytes.realPath(path) { return real }
+        guard let name = path.split(separator: "/").last else { return path }
+        let parent = folder(of: path.hasSuffix("/") ? String(path.dropLast()) : path) ?? "."
+        return parent == path ? path : join(resolved(parent), String(name))
+    }
+
+    /// Whether a path leads into a folder. Both are resolved.
+    static func isInside(_ path: String, _ folder: String) -> Bool {
+        path.begins(with: folder == "/" ? "/" : folder + "/")
+    }
+
     /// The file at `path`, or the rule files of that folder, sorted by name.
     ///
     /// - Throws: ``FileError/noRuleFiles(_:)`` for a folder without rule files.
     static func files(at path: String) throws(FileError) -> [String] {
         guard try FileBytes.kind(of: path) == .folder else { return [path] }
         let names = try FileBytes.names(inFolder: path).filter { name in
-            !name.hasPrefix(".") && endings.contains { name.hasSuffix($0) }
+            !name.hasPrefix(".") && isRuleFile(name)
         }
         guard !names.isEmpty else { throw .noRuleFiles(path) }
         return names.map { join(path, $0) }

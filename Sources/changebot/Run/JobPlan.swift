@@ -87,8 +87,7 @@ extension RuleCommand {
         }
         let rules = try load(paths)
         files.read(rules.attached)
-        files.outputs += rules.emittedFiles.map { ("the file of a rule's emit", $0) }
-        try files.check()
+        try files.check(rules.emittedFiles)
         if let summary {
             try environment.checking("summary", isFlag: common.summary != nil) { () throws(CommandError) in
                 try OutputFile.check(summary)

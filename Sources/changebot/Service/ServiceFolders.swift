@@ -60,7 +60,7 @@ struct ServiceFolders: Equatable {
         read += (rules.attached.files + outside.secrets.map(\.path) + outside.certificates.flatMap(\.paths))
             .map(\.absolutePath)
         read += rules.attached.folders.map { $0.absolutePath + "/file" }
-        written += rules.emittedFiles.map(\.absolutePath)
+        written += Set(rules.emittedFiles.map(\.path)).sorted().map(\.absolutePath)
     }
 
     private static func folder(_ path: String) -> String {

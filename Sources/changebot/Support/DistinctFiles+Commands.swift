@@ -17,6 +17,20 @@ extension DistinctFiles {
         for folder in attached.folders { read(tree: folder, "a rule's attachments") }
     }
 
+    /// Checks the files of `emit` too, one by one, because several rules may share a file.
+    ///
+    /// - Throws: ``CommandError`` with 64, with the place in the rule file.
+    func check(_ emitted: [EmittedFile]) throws(CommandError) {
+        try check()
+        for file in emitted {
+            var files = self
+            files.outputs.append(("the file of a rule's emit", file.path))
+            do throws(CommandError) { try files.check() } catch {
+                throw CommandError(error.code, listing: error.messages.map { "\(file.place): \($0)" })
+            }
+        }
+    }
+
     /// A database and the files that SQLite keeps next to it.
     private static func database(_ file: String, _ name: String) -> [NamedFile] {
         ["", "-wal", "-shm", "-journal"].map { (name, file + $0) }

@@ -3,6 +3,7 @@ internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 internal import Logging
+internal import Outside
 internal import Rules
 
 struct RulesCheckCommand: AsyncParsableCommand {
@@ -42,7 +43,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
         let set = try files.load()
         let isStrict = try environment.isOn(strict, "strict")
         let isQuiet = try notes.isQuiet(environment)
-        var warnings = set.warnings().map(\.description)
+        var warnings = (set.warnings() + set.emitWarnings()).map(\.description)
         if isStrict || !isQuiet {
             for warning in warnings { Console.warn(warning) }
         }
