@@ -1,6 +1,8 @@
 /// Why a rule with `changed`, `enter` or `leave` fires or does not fire, given the state that it last saw.
 struct EdgeExplanation: Sendable {
     let edges: EdgeCondition
+    /// The state that the rule last saw. Nil: it sees the document for the first time.
+    let before: LastSeen?
     /// Nil: the rule ignores the document.
     let observation: EdgeCondition.Observation?
 
@@ -14,7 +16,7 @@ struct EdgeExplanation: Sendable {
     func outcome(matches: Bool) -> (fires: Bool, reason: String) {
         guard let observation else { return (false, "the rule ignores this document") }
         guard let edge = edges.edge(observation, matches: matches) else {
-            return (false, refusal(observation, matches))
+            return (false, refusal(observation))
         }
         switch edge.kind {
         case .enter:
@@ -28,11 +30,17 @@ struct EdgeExplanation: Sendable {
         }
     }
 
-    private func refusal(_ observation: EdgeCondition.Observation, _ matches: Bool) -> String {
-        guard matches else {
-            return observation.before?.matched == true
-                ? "the document no longer matches (to fire then, use `on: [leave]`)" : "the document does not match"
+    /// What to add to the reason why a document does not match. Empty if the last seen state does not matter.
+    var remarkOnMismatch: String {
+        let matched = before?.matched == true
+        if edges.on.contains(.leave) {
+            return matched ? "" : "; `leave` needs a document that matched before, and the rule has not seen it match"
         }
+        return matched ? "; it matched before, and no longer does (to fire then, use `on: [leave]`)" : ""
+    }
+
+    /// Why the rule does not fire for a document that matches.
+    private func refusal(_ observation: EdgeCondition.Observation) -> String {
         guard observation.before != nil else {
             return "the rule sees it for the first time, and only remembers it (`first`)"
         }

@@ -88,7 +88,7 @@ package struct RuleExplanation: Sendable {
         comparison = rule.edges.map { edges in
             let observation = try? edges.observe(
                 rule, document, isDeleted ? .deleted : .present, before: lastSeen, MatchScratch())
-            return EdgeExplanation(edges: edges, observation: observation ?? nil)
+            return EdgeExplanation(edges: edges, before: lastSeen, observation: observation ?? nil)
         }
         let holds = when.result == .holds
         exclusion = Self.exclusion(
@@ -174,7 +174,9 @@ package struct RuleExplanation: Sendable {
         if exclusion != nil || bySelectors.outcome == .undecided { return bySelectors }
         let (fires, reason) = comparison.outcome(matches: bySelectors.outcome == .fires)
         guard fires else {
-            return bySelectors.outcome == .fires ? (.doesNotFire, "does not fire: \(reason)") : bySelectors
+            return bySelectors.outcome == .fires
+                ? (.doesNotFire, "does not fire: \(reason)")
+                : (bySelectors.outcome, bySelectors.reason + comparison.remarkOnMismatch)
         }
         return (firing.outcome, "\(firing.reason): \(reason)")
     }

@@ -45,7 +45,11 @@ struct RulesExplainCommand: AsyncParsableCommand {
         let text = try Self.read(document)
         let now = try now.seconds(environment)
         var lastSeen: [String: LastSeen] = [:]
-        if let before { lastSeen = await ruleSet.lastSeen(of: try Self.read(before), now: now) }
+        if let before {
+            let earlier = try Self.read(before)
+            try Self.checkIDs(earlier, before, text)
+            lastSeen = await ruleSet.lastSeen(of: earlier, now: now)
+        }
         let input = DecisionInput(
             text, isDeleted: text.root["_deleted"]?.bool == true, lastSeen: lastSeen, isInConflict: inConflict)
         let (explanations, summary) = await ruleSet.explain(input, now: now, only: names)
@@ -53,6 +57,17 @@ struct RulesExplainCommand: AsyncParsableCommand {
             for line in explanation.lines { Console.print(style.marked(line)) }
         }
         Console.print(summary)
+    }
+
+    /// - Throws: ``CommandError`` with 65 if the two are different documents.
+    private static func checkIDs(_ before: JSONText, _ file: String, _ document: JSONText) throws(CommandError) {
+        guard let earlier = before.root["_id"]?.string, let id = document.root["_id"]?.string, earlier != id else {
+            return
+        }
+        throw CommandError(
+            .invalidData,
+            "\(file): its _id is '\(earlier)', but the document's is '\(id)'; give the same document, as it was before",
+            isListing: true)
     }
 
     private static func read(_ file: String) throws(CommandError) -> JSONText {
@@ -67,6 +82,12 @@ struct RulesExplainCommand: AsyncParsableCommand {
                 throw failure(error, "there is no document; write one JSON object")
             }
             if let second = beginningOfSecond(error) { throw failure(second, "a second document begins; \(one)") }
+            guard bytes.first(where: { !" \t\r\n".utf8.contains($0) }) == UInt8(ascii: "{") else {
+                throw failure(
+                    error,
+                    "not JSON: explain reads one document, as a JSON object; for a table or other formats use "
+                        + "`changebot rules try`, which reads the same files as import")
+            }
             throw failure(error, "not JSON: \(error); correct it there")
         }
         switch text.root.kind {

@@ -40,12 +40,16 @@ struct RulesTryCommand: AsyncParsableCommand {
         let environment = Environment()
         let ruleSet = try files.load().ruleSet(slurps: slurps.load(environment))
         var trial = RuleTrial(ruleSet: ruleSet, now: try now.seconds(environment), input: input, notes: notes)
-        if let before { try await read(before, environment) { await trial.learn($0) } }
+        if let before {
+            trial.earlier = EarlierDocuments(path: before)
+            try await read(before, environment) { try await trial.learn($0) }
+        }
         do { try await read(input, environment) { try await trial.take($0) } } catch {
             try await trial.decide()
             throw error
         }
         try await trial.decide()
+        try trial.earlier?.check(against: input, notes)
         if trial.hasErrors { throw CommandError(.invalidData) }
     }
 }
@@ -72,8 +76,8 @@ private struct RuleTrial {
     private static let batchBytes = 4 << 20
 
     private let ruleSet: RuleSet
-    /// The last seen states of the documents, by id and rule.
-    private var lastSeen: [String: [String: LastSeen]] = [:]
+    /// Nil without `--before`.
+    var earlier: EarlierDocuments?
     private let decider: Decider
     private let now: Int
     private let aggregates: [AggregateRule]
@@ -97,9 +101,21 @@ private struct RuleTrial {
     }
 
     /// Records what rules see of an earlier document.
-    mutating func learn(_ item: SourceItem) async {
-        guard case .document(let document) = item, let id = document.text.root["_id"]?.string else { return }
-        lastSeen[id] = await ruleSet.lastSeen(of: document.text, now: now)
+    ///
+    /// - Throws: ``CommandError`` with 65 if it can't be read, or has no id.
+    mutating func learn(_ item: SourceItem) async throws(CommandError) {
+        let path = earlier?.path ?? ""
+        switch item {
+        case .document(let document):
+            guard let id = document.text.root["_id"]?.string else {
+                throw CommandError(
+                    .invalidData,
+                    "\(path):\(document.place): the document has no _id, which shows to which of the documents it belongs; "
+                        + "add it", isListing: true)
+            }
+            earlier?.add(id, await ruleSet.lastSeen(of: document.text, now: now))
+        case .error(let error): throw CommandError(.invalidData, "\(path):\(error.complaint)", isListing: true)
+        }
     }
 
     /// Adds a document to the batch, and decides the batch when it is full.
@@ -107,7 +123,7 @@ private struct RuleTrial {
         switch item {
         case .document(let document):
             let isDeleted = document.text.root["_deleted"]?.bool == true
-            let seen = document.text.root["_id"]?.string.flatMap { lastSeen[$0] } ?? [:]
+            let seen = document.text.root["_id"]?.string.flatMap { earlier?.take($0) } ?? [:]
             batch.append(DecisionInput(document.text, isDeleted: isDeleted, lastSeen: seen))
             bytes += document.bytes.count
         case .error(let error):
@@ -128,6 +144,42 @@ private struct RuleTrial {
         }
         batch = []
         bytes = 0
+    }
+}
+
+/// The documents of `--before`, and which of them belong to a document of the input.
+private struct EarlierDocuments {
+    let path: String
+    /// What the rules remember of each document, by its id and the rule.
+    private var lastSeen: [String: [String: LastSeen]] = [:]
+    private var taken: Set<String> = []
+
+    init(path: String) { self.path = path }
+
+    mutating func add(_ id: String, _ states: [String: LastSeen]) { lastSeen[id] = states }
+
+    /// What the rules remember of a document of the input. Nil if it is not in the file.
+    mutating func take(_ id: String) -> [String: LastSeen]? {
+        guard let states = lastSeen[id] else { return nil }
+        taken.insert(id)
+        return states
+    }
+
+    /// Warns of documents that the input does not have.
+    ///
+    /// - Throws: ``CommandError`` with 65 if the input has none of them.
+    func check(against input: String, _ notes: NoteOptions) throws(CommandError) {
+        let others = lastSeen.keys.filter { !taken.contains($0) }.sorted()
+        guard !others.isEmpty else { return }
+        let ids = AbbreviatedList.text(others.map { "'\($0)'" })
+        guard !taken.isEmpty else {
+            throw CommandError(
+                .invalidData,
+                "\(path): none of its documents is in \(input), so --before has no effect; give the same documents, with "
+                    + "the same _ids: \(ids)", isListing: true)
+        }
+        guard try !notes.isQuiet() else { return }
+        Console.warn("\(path): warning: not in \(input), so ignored: \(ids)")
     }
 }
 
