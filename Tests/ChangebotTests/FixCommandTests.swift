@@ -43,6 +43,39 @@ import Testing
             ["fix", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state"] + more)
     }
 
+    /// Rules warn of the same mistakes.
+    @Test(arguments: [#"{"km":{"gt":3}}"#, #"{"km":{"$gt":"3"}}"#])
+    func selectorThatLooksWrongIsWarnedOf(selector: String) async throws {
+        try await withGateway([]) { url, folder in
+            let result = try await fix(url, folder, "--selector", selector)
+            #expect(result.code == 0)
+            #expect(result.errors.contains("warning a condition of --selector looks wrong reason="), "\(result.errors)")
+            #expect(result.errors.contains("1:"), "\(result.errors)")
+            let right = try await fix(url, folder, "--selector", #"{"km":{"$gt":3,"$type":"number"}}"#)
+            #expect(right.code == 0 && !right.errors.contains("--selector"), "\(right.errors)")
+        }
+    }
+
+    @Test func misspeltRuleHasASuggestion() async throws {
+        let expected = [
+            ("complete", "did you mean 'complete-missing'? Rules: complete-missing, "),
+            ("Stamped", "did you mean 'stamped'? "), ("other", "there is no rule 'other'; rules: complete-missing, "),
+        ]
+        try await Program.withDirectory { folder in
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+            for (name, part) in expected {
+                let result = try await fix("embedded:", folder, "--rule", name)
+                #expect(result.code == 64 && result.errors.contains(part), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test func misspeltEmbeddedGatewayHasASuggestion() async throws {
+        let result = try await Program.run(["fix", "--gateway", "embeded:todo.sqlite", "--rules", "/none.yaml"])
+        #expect(result.code == 64)
+        #expect(result.errors.contains("'embeded:todo.sqlite' is not a URL: did you mean 'embedded:todo.sqlite'?"))
+    }
+
     @Test func dryRunShowsWhatTheRunDoes() async throws {
         let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","stamp":true}"#, #"{"_id":"c"}"#]
         try await withGateway(documents) { url, folder in

@@ -8,6 +8,9 @@ package struct DocumentFilter: Sendable {
     /// Whether it names design documents (`_design/`), as a rule's `when` may do.
     package var namesDesignDocuments: Bool { selector.namesDesignDocuments }
 
+    /// Probable mistakes in the selector, as `LINE:COLUMN: what is wrong; what to do`.
+    package let warnings: [String]
+
     /// - Parameters:
     ///   - text: A Mango selector as JSON.
     ///   - name: Its origin, for errors.
@@ -20,5 +23,8 @@ package struct DocumentFilter: Sendable {
         }
         self.selector = selector
         canonical = node.json
+        warnings = LiteralCheck.findings(node).map { position, _, message in
+            "\(position.line):\(position.column): \(message)"
+        }
     }
 }

@@ -96,6 +96,7 @@ struct ExportCommand: AsyncParsableCommand {
         try checkFiles(place, choice, environment)
         try choice.requireFile()
         let settings = try settings(environment)
+        logger.warn(about: settings.filter)
         guard !settings.isResuming || place.canResume else {
             throw CommandError(
                 .usage, "--resume needs a file; output to stdout or a pipe can't be continued")

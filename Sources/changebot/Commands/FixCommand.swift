@@ -63,6 +63,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")
         }
+        plan.connection.logger.warn(about: filter)
         let ruleSet = try plan.rules.ruleSet(only: environment.values(rule, "rule"), filter: filter)
         if plan.settings.changeLimit != nil, ruleSet.writesNothing {
             plan.connection.logger.warning(

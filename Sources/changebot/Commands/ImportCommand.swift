@@ -44,6 +44,7 @@ struct ImportCommand: AsyncParsableCommand {
         files.read(access, choice, environment)
         files.inputs += slurps.files(environment).map { ("--slurp", $0) }
         var settings = try choices.settings(for: file, input, files, environment)
+        logger.warn(about: settings.filter)
         if let summary { try OutputFile.check(summary) }
         if settings.progressPath == nil, settings.preview == nil, ImportOptions.canBeReadAgain(file) {
             logger.warning(

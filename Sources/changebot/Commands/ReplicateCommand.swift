@@ -82,6 +82,7 @@ struct ReplicateCommand: AsyncParsableCommand {
         let isBothWays = try environment.isOn(bothWays, "both-ways")
         try check(ends, isBothWays, environment)
         var settings = try settings(isBothWays, environment)
+        logger.warn(about: settings.filter)
         var back = settings
         (back.sourceRetries, back.targetRetries) = (settings.targetRetries, settings.sourceRetries)
         if !map.isEmpty { settings.mapping = try await Mapping.load(paths: map) }

@@ -47,6 +47,7 @@ struct ResolveCommand: AsyncParsableCommand {
         try files.check()
         if let summary { try OutputFile.check(summary) }
         let settings = try settings(environment)
+        logger.warn(about: settings.filter)
         let report = ResolveReport(isDryRun: settings.isDryRun)
         let job = TransferJob(
             options: common, environment: environment, logger: logger, progress: try progress(environment, settings))

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import GatewayClient
+internal import Rules
 internal import Transfer
 
 /// The gateway. Every command that talks to a gateway has this option and ``AccessOptions``.
@@ -65,7 +66,11 @@ enum GatewayChoice: Equatable {
             return
         }
         do throws(GatewayURLError) { self = .remote(try GatewayURL(text)) } catch {
-            throw CommandError(.usage, "\(option): \(error)")
+            let scheme = text.prefix { $0 != ":" }
+            let isTypo = scheme != text && NearestName.of(scheme.lowercased(), among: ["embedded"]) != nil
+            guard isTypo else { throw CommandError(.usage, "\(option): \(error)") }
+            let meant = "embedded" + text.dropFirst(scheme.count)
+            throw CommandError(.usage, "\(option): '\(text)' is not a URL: did you mean '\(meant)'?")
         }
     }
 
