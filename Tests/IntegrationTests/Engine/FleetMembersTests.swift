@@ -285,7 +285,7 @@ import Testing
         #expect(counters.counts == [.leaseLosses: 1, .fencedCommits: 1, .unknownCommits: 1])
         counters.note(.gained(.partition(3), takeovers: 0))
         // The member ends before a renewal could tell of it.
-        counters.loseAll()
+        counters.loseAllLeases()
         counters.note(.lost(.partition(3)))
         #expect(!counters.readsFeed && counters.counts[.leaseLosses] == 3)
         counters.note(.gained(.feed, takeovers: 0))
