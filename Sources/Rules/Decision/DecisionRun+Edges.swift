@@ -19,7 +19,11 @@ extension DecisionRun {
         } catch {
             throw DecisionError(rule: rule.name, reason: error.description)
         }
-        guard let observation = found else { return nil }
+        guard let observation = found else {
+            // It has fired in an earlier pass because the document left.
+            if let seen = pass.firedAt[index] { pass.seen[index] = seen }
+            return nil
+        }
         let size = edges.lastSeen(observation, matches: observation.matches)?.values.count ?? 0
         if size > EdgeCondition.valuesLimit { throw rule.rememberedValuesTooLarge(size) }
         let attempt = RuleAttempt(rule, index, draft, observation)

@@ -203,6 +203,16 @@ import Testing
         #expect(try await memory.fired(Self.deleted, isDeleted: true) == [])
     }
 
+    @Test func leavingIsRecordedIfAnotherRuleChangesTheDocument() async throws {
+        var memory = try RuleMemory(
+            "name: left, when: {type: task, done: true}, on: [leave], then: [emit: {file: f, line: {jq: ._id}}]",
+            "name: mark, when: {type: task, done: false, seen: {$exists: false}}, then: [merge: {seen: true}]")
+        try await memory.look(task(#""done":true"#))
+        #expect(try await memory.fired(task(#""done":false"#)) == ["left", "mark"])
+        #expect(memory.lastSeen["left"]?.matched == false)
+        #expect(try await memory.fired(task(#""done":false"#)) == ["mark"])
+    }
+
     @Test func failedDecisionForgetsNothing() async throws {
         var memory = try RuleMemory(
             "name: in, when: {type: task}, on: [enter], then: []",
