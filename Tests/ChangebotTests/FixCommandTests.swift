@@ -199,7 +199,7 @@ import Testing
             // They are learned already.
             let second = try await Program.run(learn + log)
             #expect(
-                second.errors.contains(#""message":"rule learned documents","rule":"done","documents":0"#),
+                second.errors.contains(#""message":"rule learned documents","documents":0,"rule":"done""#),
                 "\(second.errors)")
         }
     }
@@ -245,6 +245,8 @@ import Testing
             )
             let lines = try String(contentsOfFile: folder + "/lines.ndjson", encoding: .utf8)
             #expect(lines.split(separator: "\n").count == 2)
+            #expect(result.errors.contains("emitted=2"), "\(result.errors)")
+            #expect(result.errors.contains(", 2 lines emitted"), "\(result.errors)")
         }
     }
 

@@ -24,7 +24,9 @@ import Testing
 
     /// Messages must contain a remedy.
     @Test(arguments: [
-        ("wrongCredentials", "check the user name and password"), ("loginRequired", "give a user name and password"),
+        // Without credentials.
+        ("wrongCredentials", "give a user name and password"), ("loginRequired", "give a user name and password"),
+        ("accessDenied", "give a user name and password"),
         ("databaseMissing", "is there a database 'todo'?"), ("databaseOffline", "online again"),
         ("missingStub", "send the attachment itself"), ("localDocumentConflict", "send its current revision"),
         ("unknownDatabaseOrLogin", "or there is no database 'todo'"),

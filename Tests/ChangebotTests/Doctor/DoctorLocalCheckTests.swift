@@ -125,7 +125,7 @@ import Testing
                 return RulesCheck([folder + "/r.yaml"]).pictures
             }
             let one = try pictures("attach: { name: i, file: a.png }")
-            #expect(one == [.ok("1 file that a rule attaches, 1 B in all")], "\(one)")
+            #expect(one == [.ok("1 file that a rule attaches, 1 byte in all")], "\(one)")
             #expect(try pictures("merge: { x: 1 }").map(\.level) == [.skipped])
         }
     }
