@@ -15,6 +15,8 @@ struct GatewayFeed: LeaderFeed {
     let noteCaughtUp: @Sendable (_ isCaughtUp: Bool) async -> Void
     /// Records a sequence up to which all changes are answered.
     let save: @Sendable (SequenceID) async throws -> Void
+    /// Whether rows report documents to which this user lost access.
+    var includesRevocations = false
     /// Called when a request has ended.
     var noteAnswer: @Sendable () -> Void = {}
     /// Called when the database may have been replaced. If it throws, nothing is read, and rows already read are
@@ -68,6 +70,7 @@ struct GatewayFeed: LeaderFeed {
             filter: channels.map { .channels($0) })
         // The member that decides the change may have rules that resolve conflicts, even if this member has none.
         request.listsAllLeaves = true
+        request.includesRevocations = includesRevocations
         var answer = try await gateway.changes(request)
         var entries: [FeedEntry] = []
         var reached: SequenceID?

@@ -60,6 +60,7 @@ struct LogSource: WorkSource {
             gateway: gateway, channels: channels, start: start,
             noteCaughtUp: { await delivery.noteCaughtUp($0) },
             save: { try await delivery.ledger.saveCheckpoint($0) })
+        feed.includesRevocations = delivery.tracksMatches && gateway.dialect.reportsRevocations
         feed.noteAnswer = noteAnswer
         feed.confirmDatabase = { try await end.watch(confirmDatabase) }
         return feed

@@ -33,6 +33,25 @@ import Testing
         #expect(part.sequence.flatMap { SequenceID($0) }?.queryValue == "2")
     }
 
+    /// For rules with `leave`. Without them, revocations are not asked for.
+    @Test(arguments: [true, false]) func lostDocumentsAreEntries(includesRevocations: Bool) async throws {
+        let rows = [
+            #"{"seq":1,"id":"a","removed":["x"],"changes":[{"rev":"2-a"}]}"#,
+            #"{"seq":2,"id":"b","revoked":true,"removed":["x"],"changes":[{"rev":"1-b"}]}"#, ScriptedServer.row(3),
+        ]
+        let server = try ScriptedServer { _, _ in ScriptedServer.feed(rows, last: 3) }
+        defer { server.server.stop() }
+        let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
+        var feed = GatewayFeed(gateway: gateway, channels: nil, start: .start, noteCaughtUp: { _ in }, save: { _ in })
+        feed.includesRevocations = includesRevocations
+        let part = try await feed.changes(after: "0", limit: 100)
+        await gateway.shutdown()
+        #expect(part.entries.map(\.kind) == [.lost, .lost, .changed])
+        #expect(part.entries.map(\.revision).prefix(2) == ["2-a", "1-b"])
+        let isAsked = server.requests("/todo/_changes").contains { $0.target.contains("revocations=true") }
+        #expect(isAsked == includesRevocations)
+    }
+
     /// Those behind it are missing from the answer, although its end names a later sequence.
     @Test func feedIsNotReadPastAnErrorRow() async throws {
         let part = try await read([ScriptedServer.row(1), Self.failed], last: 9)
