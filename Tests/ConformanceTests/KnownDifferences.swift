@@ -245,10 +245,11 @@ extension KnownDifferences {
     static let storedRevisionsHaveRows = Expected(
         true, .init(.couchDB, does: false, because: "it names failures only"))
 
-    /// A second branch by `new_edits:false`.
-    static let secondBranch = Expected<Outcome?>(
-        .refused(409, "conflict", "Document revision conflict"),
-        .init(.couchDB, does: nil, because: "conflicts are kept: Sync Gateway 4 has none, 3 has them if told so"))
+    /// Whether a second branch by `new_edits:false` is kept as a conflict. Nil: the configuration of the database says it.
+    static let keepsSecondBranch = Expected<Bool?>(
+        false,
+        .init(.syncGateway3, does: nil, because: "it keeps conflicts if allow_conflicts is true, Sync Gateway 4 never"),
+        .init(.couchDB, does: true, because: "conflicts are kept"))
 
     static let storedWithoutRevision = Expected(
         [Outcome.refused(400, "bad_request", "Bad _revisions")],
