@@ -36,30 +36,44 @@ struct RealServer {
     }
 
     /// A database that is made for one test. False if this user may not make any.
+    ///
+    /// - Note: Source: `PUT /{db}/` of CouchDB 3.5, which ignores the body, and of the administrator's port of Sync Gateway
+    ///   3.3.7 and 4.1.1, which makes the bucket too if it keeps its data in memory.
     func withDatabase(_ body: (GatewayURL) async throws -> Void) async throws -> Bool {
-        let own = url.sibling(try KeyspaceName("changebot-test-\(UUID().uuidString.lowercased())"))
-        guard try await ask("PUT", own) == 201 else { return false }
+        let name = "changebot-test-\(UUID().uuidString.lowercased())"
+        let collection = url.keyspace.pathSegment.split(separator: ".").dropFirst()
+        let own = url.sibling(try KeyspaceName(([name[...]] + collection).joined(separator: ".")))
+        let database = "\(url.base)/\(name)/"
+        let configuration = Self.configuration(bucket: name, collection: Array(collection))
+        guard try await ask("PUT", database, body: .bytes(Array(configuration.utf8))) == 201 else { return false }
         do { try await body(own) } catch {
-            _ = try await ask("DELETE", own)
+            _ = try await ask("DELETE", database)
             throw error
         }
-        _ = try await ask("DELETE", own)
+        _ = try await ask("DELETE", database)
         return true
+    }
+
+    /// Of a database of Sync Gateway.
+    private static func configuration(bucket: String, collection: [Substring]) -> String {
+        var scopes = ""
+        if collection.count == 2 {
+            scopes = #","scopes":{"\#(collection[0])":{"collections":{"\#(collection[1])":{}}}}"#
+        }
+        return """
+            {"bucket":"\(bucket)","num_index_replicas":0,"enable_shared_bucket_access":true,"import_docs":true\(scopes)}
+            """
     }
 
     /// Begins to forget old revisions, which CouchDB also does by itself.
     ///
     /// - Note: Source: `POST /{db}/_compact` of CouchDB 3.5.
     func compact(_ url: GatewayURL) async throws {
-        let status = try await ask("POST", "\(url)/_compact", headers: [("Content-Type", "application/json")])
+        let status = try await ask("POST", "\(url)/_compact")
         #expect(status == 202)
     }
 
-    private func ask(_ method: String, _ url: GatewayURL) async throws -> Int {
-        try await ask(method, url.description)
-    }
-
-    private func ask(_ method: String, _ url: String, headers: [(String, String)] = []) async throws -> Int {
+    private func ask(_ method: String, _ url: String, body: HTTPRequestBody = .none) async throws -> Int {
         let client = HTTPClient()
         var credentials: HTTPCredentials?
         if case .basic(let user, let password) = settings.credentials {
@@ -67,7 +81,8 @@ struct RealServer {
         }
         let response = try await client.send(
             HTTPRequest(
-                method: method, url: url, headers: headers, credentials: credentials, deadline: .seconds(60)))
+                method: method, url: url, headers: [("Content-Type", "application/json")], body: body,
+                credentials: credentials, deadline: .seconds(60)))
         _ = try await response.body.collect(upTo: 1 << 16)
         await client.shutdown()
         return response.status
