@@ -251,6 +251,10 @@ extension KnownDifferences {
         .init(.syncGateway3, does: nil, because: "it keeps conflicts if allow_conflicts is true, Sync Gateway 4 never"),
         .init(.couchDB, does: true, because: "conflicts are kept"))
 
+    /// Whether `conflicts=true` shows the other branches.
+    static let tellsConflicts = Expected(
+        false, .init(.couchDB, does: true, because: "Sync Gateway shows them with open_revs and style=all_docs only"))
+
     static let storedWithoutRevision = Expected(
         [Outcome.refused(400, "bad_request", "Bad _revisions")],
         .init(.couchDB, does: [.refused(400, "bad_request")], because: allOrNone))

@@ -39,7 +39,7 @@ public struct DocumentOptions: OptionSet, Sendable {
 
     /// `_revisions`: the ancestors.
     public static let history = DocumentOptions(rawValue: 1)
-    /// `_conflicts`: the leaves that did not win. CouchDB, and Sync Gateway where conflicts are allowed.
+    /// `_conflicts`: the leaves that did not win. CouchDB only: Sync Gateway 3.3.7 ignores it, even with allow_conflicts.
     public static let conflicts = DocumentOptions(rawValue: 2)
     /// The attachments' bytes inline, in base64.
     public static let attachments = DocumentOptions(rawValue: 4)
