@@ -47,11 +47,17 @@ struct RealServer {
         let configuration = Self.configuration(bucket: name, collection: Array(collection))
         guard try await ask("PUT", database, body: .bytes(Array(configuration.utf8))) == 201 else { return false }
         do { try await body(own) } catch {
-            _ = try await ask("DELETE", database)
+            try await delete(name)
             throw error
         }
-        _ = try await ask("DELETE", database)
+        try await delete(name)
         return true
+    }
+
+    /// The bucket too, where Sync Gateway 4.1.1 keeps it in memory. Others have no such page.
+    private func delete(_ database: String) async throws {
+        _ = try await ask("DELETE", "\(url.base)/\(database)/")
+        _ = try await ask("DELETE", "\(url.base)/_rosmar/\(database)")
     }
 
     /// Of a database of Sync Gateway.
