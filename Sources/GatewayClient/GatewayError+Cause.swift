@@ -135,7 +135,7 @@ extension GatewayError.Cause {
     /// The remedy; nil if the reason is enough.
     ///
     /// - Parameter authorization: The request's authorization.
-    func remedy(for url: GatewayURL, _ authorization: Authorization = .credentials(nil)) -> String? {
+    func remedy(for url: GatewayURL, _ authorization: Authorization) -> String? {
         switch (name, authorization) {
         case (.loginRequired, .credentials(.bearer)), (.wrongCredentials, .credentials(.bearer)):
             "check the token: is it for this gateway, and has it expired?"
@@ -150,7 +150,8 @@ extension GatewayError.Cause {
         }
     }
 
-    private func remedy(for url: GatewayURL) -> String? {
+    /// The remedy for a request with a user name and password, also those of a session's login.
+    func remedy(for url: GatewayURL) -> String? {
         switch name {
         case .loginRequired: "give a user name and password"
         case .wrongCredentials: "check the user name and password"

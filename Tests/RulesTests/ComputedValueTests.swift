@@ -20,7 +20,7 @@ import Testing
         (#"merge: { at: { jq: '$now | todate' } }"#, #"{"x":1,"task":"tea","at":"2026-11-20T10:00:00Z"}"#),
         (
             #"merge: { change: { jq: '[$change]' } }"#,
-            #"{"x":1,"task":"tea","change":[{"seq":null,"id":null,"rev":null,"deleted":false}]}"#
+            #"{"x":1,"task":"tea","change":[{"seq":null,"id":null,"rev":null,"deleted":false,"edge":null}]}"#
         ),
         (
             #"merge: { a: { jq: '.x', type: number }, b: { type: integer, jq: '.x' }, c: { jq: 'null', type: [string, null] }, d: { jq: empty, type: string } }"#,
