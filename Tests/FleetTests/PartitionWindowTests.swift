@@ -173,7 +173,7 @@ import Testing
                 #expect(window.outcome.dead.map(\.change.n) == [1])
                 return deaths
             }
-            let last = isSurvivedForSomeTime ? window.survivalTime ?? attempt : attempt
+            let last = isSurvivedForSomeTime ? window.survivedAttempt ?? attempt : attempt
             stored = last.isolatedAttempts(of: "process \(deaths)")
             deaths += 1
         }
@@ -189,9 +189,9 @@ import Testing
     func survivedAttemptCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
         var window = window([change(1, "a", attempts: 12)])
         guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
-        #expect(window.survivalTime?.isolatedAttempts(of: "this").total == 13)
+        #expect(window.survivedAttempt?.isolatedAttempts(of: "this").total == 13)
         window.survive()
-        #expect(window.survivalTime == nil)
+        #expect(window.survivedAttempt == nil)
         window.answer(alone, verdict)
         #expect(window.outcome.parked.map(\.change.isolatedAttempts.total) == parked)
         // A change that was not attempted does not count.

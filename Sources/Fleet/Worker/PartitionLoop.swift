@@ -293,13 +293,13 @@ extension PartitionLoop.Work {
 
     /// An attempt that has run for some time without an answer is unlikely to crash the process.
     private mutating func noteSurvival() async throws(WorkLogError) {
-        guard let survivalTime = window.survivalTime else {
+        guard let survivedAttempt = window.survivedAttempt else {
             survivalDue = nil
             return
         }
         guard let survivalDue, loop.environment.clock.now >= survivalDue else { return }
         var outcome = window.outcome
-        outcome.attempted = [survivalTime]
+        outcome.attempted = [survivedAttempt]
         try await commit(outcome)
         window.survive()
         self.survivalDue = nil

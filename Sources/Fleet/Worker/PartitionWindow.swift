@@ -198,7 +198,7 @@ struct PartitionWindow {
 
     /// What must be stored when the process has survived the current attempt for some time. Nil: there is no attempt,
     /// or it is stored already.
-    var survivalTime: Attempt? {
+    var survivedAttempt: Attempt? {
         guard let trial, !trial.isSurvived else { return nil }
         var attempt = trial.attempt
         attempt.weight = 1
