@@ -115,6 +115,18 @@ package final class ChildProcess: Sendable {
         status.with { if $0 == nil { _ = Glibc.kill(id, number) } }
     }
 
+    /// Stops all its threads with SIGSTOP. Blocks until none of them runs, or until it has ended.
+    ///
+    /// The signal alone is too early: a thread that waits for a processor runs on until it takes part in the stop.
+    package func suspend() {
+        signal(SIGSTOP)
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(id), &information, WSTOPPED | WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    }
+
+    /// Undoes ``suspend()``.
+    package func resume() { signal(SIGCONT) }
+
     /// Whether it has ended, even if it was not waited for.
     package var hasEnded: Bool {
         var information = siginfo_t()

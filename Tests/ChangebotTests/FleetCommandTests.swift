@@ -101,11 +101,11 @@ import Testing
                         ? $0.first?["runs"]?.bool == true && $0.first?["role"]?.string != nil
                         : Self.haveShares($0, ["8"]) && $0.first?["reads_feed"]?.bool == true
                 }.first?["id"]?.string)
-            bot.process.signal(SIGSTOP)
+            bot.process.suspend()
             let early = try await Program.run(["fleet", "drain", id, "--wait", "0s"] + engine)
             #expect(early.code == 75 && early.output.hasPrefix("asked to drain: \(id), pid "), "\(early)")
             #expect(early.errors.contains("after 0s, the member \(rest)\(id), pid "), "\(early)")
-            bot.process.signal(SIGCONT)
+            bot.process.resume()
             let done = try await Program.run(["fleet", "drain", id, "--wait", "1h"] + engine)
             #expect(done.code == 0 && done.output.hasPrefix("drained: \(id), pid "), "\(done)")
             #expect(try await Self.members(Self.status(engine)).map { $0["state"]?.string } == ["drained"])

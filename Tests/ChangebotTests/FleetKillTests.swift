@@ -137,14 +137,14 @@ import Testing
             receiver.mayAnswer.with { $0 = false }
             try await Self.load(bed)
             await receiver.wait(for: 16)
-            first.process.signal(SIGSTOP)
+            first.process.suspend()
             receiver.mayAnswer.with { $0 = true }
             try await Self.waitUntilDone(bed)
             try await Self.waitForEmptyLog(engine)
             #expect(receiver.total >= Self.count + 8)
             let sent = receiver.total(of: 1)
             #expect(sent == 8)
-            first.process.signal(SIGCONT)
+            first.process.resume()
             // It has noticed, and shares the work again.
             try await Self.wait(engine, until: ["4", "4"])
             try await Self.check(bed, receiver)
