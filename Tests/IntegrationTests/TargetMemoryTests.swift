@@ -58,6 +58,33 @@ import Testing
         }
     }
 
+    /// What actions on related documents `put` was computed for all documents of a page at once. The smallest are
+    /// computed together, the others alone.
+    @Test(arguments: [60_000, 300_000, 1_200_000])
+    private func putsOfRelatedDocumentsAreComputedAsMemoryAllows(size: Int) async throws {
+        try await BotTestBed.with { bed in
+            let put =
+                "put: { id: { jq: '\"p\" + ._id' }, document: { text: { jq: '\"y\" * \(size)' } }, "
+                + "if_exists: replace }"
+            let rules = try bed.rules(
+                "version: 1\nrules:\n  - { name: all, when: { _id: t }, then: [{ related: { selector: { type: leaf }, "
+                    + "then: [{ \(put) }, { merge: { done: true } }] } }] }")
+            try await bed.load(
+                (0..<Self.count).map { (DocumentID("l\($0)"), #"{"_id":"l\#($0)","type":"leaf"}"#) }
+                    + [("t", #"{"_id":"t"}"#)])
+            let pool = MemoryPool(bytes: Self.budget)
+            let counters = try await bed.runOnce(rules) { $0.delivery.capacity.memory = pool }
+            #expect(counters.deadLetters == 0)
+            for number in 0..<Self.count {
+                let text = try await bed.stored(DocumentID("pl\(number)"))?.root["text"]?.string
+                #expect(text?.utf8.count == size)
+                #expect(try await bed.stored(DocumentID("l\(number)"))?.root["done"]?.bool == true)
+            }
+            let largest = Content.copies * max(size, Self.size)
+            #expect(pool.peakUse >= size && pool.peakUse <= Self.budget + 2 * largest, "\(pool.peakUse)")
+        }
+    }
+
     @Test func dryRunReadsTargetsAsMemoryAllows() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules("version: 1\nrules:\n  - \(Self.rules[0])")

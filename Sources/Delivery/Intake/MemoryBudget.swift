@@ -97,6 +97,8 @@ actor MemoryBudget {
         case results
         /// They were computed by rules from several documents, and are smaller. They need not wait for room.
         case smallResults
+        /// They were computed by actions on a single related document, and are larger than a portion.
+        case relatedResults
         /// Rules change them.
         case targets
     }
@@ -172,6 +174,7 @@ actor MemoryBudget {
 
     private func mayRead(_ portion: Portion, isFirst: Bool) -> Bool {
         if portion.isSingle, isReadingLargeDocument { return false }
+        if portion.purpose == .relatedResults { return isFirst }
         return isFirst || share.hasRoom(for: portion.bytes) || isReservedForTargets(portion)
     }
 
@@ -202,6 +205,16 @@ actor MemoryBudget {
         readings[purpose, default: 0] -= 1
         if purpose == .targets { targetBytes -= bytes }
         giveBack(bytes: bytes, documents: 0)
+    }
+
+    /// Waits until no other task computes large effects of a related document.
+    ///
+    /// - Throws: `CancellationError`.
+    func beginRelatedResults() async throws -> Reading {
+        let portion = Portion(limit: portionLimit, isSingle: false, purpose: .relatedResults, bytes: 0)
+        let reading = try await beginReading(portion)
+        end(portion, bytes: 0, of: reading)
+        return reading
     }
 
     /// Takes room for what rules have computed from documents, even if the limits are exceeded. Never waits.

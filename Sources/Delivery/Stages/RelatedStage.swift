@@ -71,7 +71,10 @@ struct RelatedStage: EffectStage {
         }
         orders.removeFirst(answers.count)
         let rules = context.rules
-        return (RelatedBatch(batch, rules.set, now: context.settings.now(), stored: rules.stored.reader), found)
+        let related = RelatedBatch(
+            batch, rules.set, now: context.settings.now(), stored: rules.stored.reader,
+            effectLimit: context.flow.budget.portionLimit)
+        return (related, found)
     }
 
     /// Writes a page. Its documents are not decided until the state has their rule chains.
@@ -83,9 +86,42 @@ struct RelatedStage: EffectStage {
         let ended = result.ended
         var targets = page.filter { !$0.orders.allSatisfy { ended.contains(batch.orders[$0].plan) } }
         guard !targets.isEmpty else { return [] }
-        if batch.orders.contains(where: \.effect.mayPut) {
-            result.merge(try await put.write(try await puts(of: &targets, batch, &result), triggers))
+        guard batch.orders.contains(where: \.effect.mayPut) else {
+            return try await writeDecided(targets, batch, triggers, &result)
         }
+        let (later, large) = try await Self.separateLarge(&targets, context.flow.budget)
+        defer { withExtendedLifetime(large) {} }
+        let (puts, deferred) = try await puts(of: &targets, batch, &result)
+        let held = await context.flow.budget.hold(bytes: puts.byteCount)
+        result.merge(try await put.write(puts, triggers))
+        withExtendedLifetime(held) {}
+        return try await writeDecided(targets, batch, triggers, &result) + deferred + later
+    }
+
+    /// Leaves only the first target if what its actions `put` takes much memory, otherwise only targets for which that
+    /// is not so. Waits until no other task has such a target.
+    ///
+    /// - Returns: The other targets, and what keeps other tasks waiting.
+    private static func separateLarge(
+        _ targets: inout [Target], _ budget: MemoryBudget
+    ) async throws -> (later: [Target], MemoryBudget.Reading?) {
+        guard targets.first?.isLarge == true else {
+            let later = targets.filter(\.isLarge)
+            targets.removeAll(where: \.isLarge)
+            return (later, nil)
+        }
+        let later = Array(targets.dropFirst())
+        targets = Array(targets.prefix(1))
+        return (later, try await budget.beginRelatedResults())
+    }
+
+    /// Writes targets whose `put`s are written.
+    ///
+    /// - Returns: What must be read again.
+    private mutating func writeDecided(
+        _ targets: [Target], _ batch: RelatedBatch, _ triggers: [Trigger], _ result: inout TargetResult
+    ) async throws -> [Target] {
+        guard !targets.isEmpty else { return [] }
         // The feed may return these documents before the state has their rule chains on disk.
         let held = targets.map(\.place.id)
         let queue = context.flow.queue
@@ -107,21 +143,26 @@ struct RelatedStage: EffectStage {
 
     /// The documents that actions on a page of related documents `put`. Notes in each target the revision that led to
     /// them.
+    ///
+    /// - Returns: Also the targets that must be decided later, which are removed from `targets`.
     private mutating func puts(
         of targets: inout [Target], _ batch: RelatedBatch, _ result: inout TargetResult
-    ) async throws -> PutBatch {
+    ) async throws -> (PutBatch, deferred: [Target]) {
         let (needs, read) = try await needs(targets, batch, ended: result.ended)
         defer { withExtendedLifetime(read) {} }
         result.note(needs)
         for (index, lookup) in read.lookups.enumerated() { targets[index].revisionWithPuts = lookup.revision }
+        let unread = targets.dropFirst(read.lookups.count)
+        targets = zip(targets, needs.needs).filter { !$1.isDeferred }.map(\.0) + unread
         let home = context.gateway.url.keyspace
-        return PutBatch(
+        let puts = PutBatch(
             needs.needs.flatMap { need in
                 need.puts.map { order, effect in
                     let order = batch.orders[order]
                     return PutOrder(plan: order.plan, effect: effect, rule: order.rule, home: home, chain: order.chain)
                 }
             })
+        return (puts, needs.needs.filter(\.isDeferred).map(\.target))
     }
 
     /// Reads the first documents of a page and decides them.
@@ -159,7 +200,7 @@ struct RelatedStage: EffectStage {
         var findings = orders.map { _ in RelatedSearchResult() }
         let names = context.rules.set.names
         let result = try await survey(orders) { batch, needs in
-            for need in needs.needs {
+            for need in needs.needs where !need.isDeferred {
                 for order in need.target.orders {
                     let origin = batch.orders[order].effect.origin
                     guard let place = orders.firstIndex(where: { $0.effect.origin == origin }) else { continue }
@@ -189,9 +230,12 @@ struct RelatedStage: EffectStage {
             while var targets = pages.next() {
                 targets.removeAll { $0.orders.allSatisfy { ended.contains(batch.orders[$0].plan) } }
                 while !targets.isEmpty {
+                    let (later, large) = try await Self.separateLarge(&targets, context.flow.budget)
+                    defer { withExtendedLifetime(large) {} }
                     let (needs, read) = try await needs(targets, batch, ended: ended)
                     defer { withExtendedLifetime(read) {} }
                     targets.removeFirst(read.lookups.count)
+                    targets += needs.needs.filter(\.isDeferred).map(\.target) + later
                     result.note(needs)
                     ended.formUnion(result.failures.keys)
                     ended.formUnion(take(batch, needs))

@@ -51,6 +51,8 @@ struct PutBatch: TargetBatch {
         return targets
     }
 
+    var byteCount: Int { orders.reduce(0) { $0 + $1.effect.document.bytes.count } }
+
     func byteCount(of target: Target) -> Int {
         target.orders.reduce(0) { $0 + orders[$1].effect.document.bytes.count }
     }

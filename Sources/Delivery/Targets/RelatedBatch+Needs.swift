@@ -49,11 +49,22 @@ private struct RelatedPage {
             }
             if asked.isEmpty { return }
             for (order, indexes) in asked.sorted(by: { $0.key < $1.key }) {
-                let documents = indexes.compactMap(current)
-                let decisions = await batch.deciders[order].decide(on: documents, now: batch.now, stored: batch.stored)
-                for (index, decision) in zip(indexes, decisions) { take(decision, of: order, on: index) }
+                let decidable = withoutCrowded(indexes)
+                let isLarge = decidable.map { needs.needs[$0].target.isLarge }
+                let decisions = await batch.deciders[order].decide(
+                    on: decidable.compactMap(current), now: batch.now, stored: batch.stored,
+                    effects: EffectMemory(limit: batch.effectLimit) { isLarge[$0] })
+                for (index, decision) in zip(decidable, decisions) { take(decision, of: order, on: index) }
             }
         }
+    }
+
+    /// Defers targets while what was computed for others takes much memory. At least one target is never deferred here.
+    private mutating func withoutCrowded(_ indexes: [Int]) -> [Int] {
+        guard needs.putBytes > batch.effectLimit else { return indexes }
+        let first = needs.needs.firstIndex { !$0.isDeferred }
+        for index in indexes where index != first { needs.needs[index].defer(isLarge: false) }
+        return indexes.filter { $0 == first }
     }
 
     /// A document after the orders so far.
@@ -63,6 +74,7 @@ private struct RelatedPage {
 
     /// The next order for which the document must be decided; nil if there is none.
     private mutating func nextOrder(of index: Int) -> Int? {
+        guard !needs.needs[index].isDeferred else { return nil }
         let target = needs.needs[index].target
         while checkedCount[index] < target.orders.count {
             let order = target.orders[checkedCount[index]]
@@ -85,6 +97,7 @@ private struct RelatedPage {
     }
 
     private mutating func take(_ decision: Decision, of order: Int, on index: Int) {
+        if let deferral = decision.deferral { return needs.needs[index].defer(isLarge: deferral == .large) }
         if let error = decision.error {
             if error.isTemporary {
                 needs.undecided.insert(batch.orders[order].plan)

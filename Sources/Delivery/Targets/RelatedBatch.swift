@@ -60,9 +60,14 @@ struct RelatedBatch: TargetBatch {
     let now: Int
     /// Reads attachments of the related documents.
     let stored: StoredAttachmentReader
+    /// The memory for what the actions `put` for documents that are decided together, in bytes.
+    let effectLimit: Int
 
-    init(_ orders: [RelatedOrder], _ ruleSet: RuleSet, now: Int, stored: StoredAttachmentReader) {
+    init(
+        _ orders: [RelatedOrder], _ ruleSet: RuleSet, now: Int, stored: StoredAttachmentReader, effectLimit: Int
+    ) {
         self.orders = orders
+        self.effectLimit = effectLimit
         deciders = orders.map { RelatedDecider($0.effect, of: $0.input, ruleSet) }
         self.now = now
         self.stored = stored

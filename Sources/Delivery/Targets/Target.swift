@@ -40,6 +40,8 @@ struct Target: Sendable {
     var history = WriteHistory()
     /// The last write, if no answer has confirmed it, and the content that it would have made.
     private var unconfirmed: (write: TargetWrite, content: ContentFingerprint)?
+    /// Whether the documents that its actions `put` take much memory: it must be decided alone.
+    var isLarge = false
     /// The revision for which the `put`s of its actions were written.
     var revisionWithPuts: RevisionID?
 
@@ -120,8 +122,19 @@ struct TargetNeed: Sendable {
     var rest: [Int] = []
     /// Documents that the actions `put`, each with the index of its order.
     var puts: [(order: Int, effect: PutEffect)] = []
+    /// Whether it must be decided later, because what the actions `put` takes too much memory now.
+    private(set) var isDeferred = false
+
+    /// Frees what was computed.
+    mutating func `defer`(isLarge: Bool) {
+        (before, content, orders, rest, puts) = (nil, nil, [], [], [])
+        isDeferred = true
+        target.isLarge = target.isLarge || isLarge
+    }
 
     init(_ target: Target) { self.target = target }
+
+    var putBytes: Int { puts.reduce(0) { $0 + $1.effect.document.bytes.count } }
 
     /// Whether there is something to write. Orders may cancel each other out.
     var isWrite: Bool {
@@ -140,6 +153,9 @@ struct TargetNeeds: Sendable {
     var undecided: Set<Int> = []
 
     init(_ targets: [Target]) { needs = targets.map { TargetNeed($0) } }
+
+    /// The memory for the documents that actions `put`, in bytes.
+    var putBytes: Int { needs.reduce(0) { $0 + $1.putBytes } }
 
     /// The first failure of a plan counts.
     mutating func fail(_ plan: Int, _ failure: PlanFailure) {

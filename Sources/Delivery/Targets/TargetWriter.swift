@@ -80,7 +80,7 @@ struct TargetWriter {
         var writes: [Write] = []
         for (need, lookup) in zip(try await needs(page, lookups, batch, triggers, &result), lookups) {
             // It has changed since its puts were written, or they were not written yet.
-            if !need.puts.isEmpty, need.target.revisionWithPuts != lookup.revision {
+            if need.isDeferred || !need.puts.isEmpty && need.target.revisionWithPuts != lookup.revision {
                 again.append(need.target)
             } else if need.isWrite, let content = need.content {
                 let write = TargetWrite(orders: need.orders, rest: need.rest, earlier: lookup.revision)

@@ -179,11 +179,12 @@ package final class RelatedDecider {
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.
     ///   - stored: As for a ``Decider``.
+    ///   - effects: As for a ``Decider``.
     package func decide(
-        on documents: [JSONText], now: Int, stored: StoredAttachmentReader? = nil
+        on documents: [JSONText], now: Int, stored: StoredAttachmentReader? = nil, effects: EffectMemory = .unlimited
     ) async -> [Decision] {
         let source = DecisionInput.Source(document: effect.source, change: change, locals: effect.edge?.locals ?? [])
         return await decider.decide(
-            on: documents.map { DecisionInput($0, source: source) }, now: now, stored: stored)
+            on: documents.map { DecisionInput($0, source: source) }, now: now, stored: stored, effects: effects)
     }
 }
