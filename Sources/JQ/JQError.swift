@@ -68,8 +68,8 @@ extension JQError: CustomStringConvertible {
         case .processError(let reason):
             "the process for jq programs failed: \(reason); retry, and report the failure if it persists"
         case .aborted:
-            "a jq function crashed on a value that it can't handle, such as a number that is too large or not a "
-                + "number in a slice or a division by -1; check the value in the program first"
+            "a jq function crashed on a value that it can't handle, for example a huge number in a slice, or a remainder "
+                + "with the divisor -1; check the value in the program first"
         case .notFinite(let what):
             "the program gives \(displayText(what, limit: 120)), which JSON can't represent; check the number first, "
                 + "for example with isnan or isinfinite"

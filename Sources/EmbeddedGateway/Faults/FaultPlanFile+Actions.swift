@@ -55,7 +55,7 @@ extension FaultPlanFile {
             return bound...bound
         }
         guard value.childCount == 2, let first = value.element(0), let last = value.element(1) else {
-            throw error("\(what) must be one value, or a list of the lowest and the highest", at: value)
+            throw error("\(what) must be one value, or a list [LOWEST, HIGHEST]", at: value)
         }
         let (lowest, highest) = (try read(first, what), try read(last, what))
         guard lowest <= highest else { throw error("\(what): the lowest value comes first", at: value) }
@@ -87,7 +87,7 @@ extension FaultPlanFile {
         switch value.string {
         case "before": return .dropBefore
         case "after": return .dropAfter
-        default: throw error("\"drop\" must be \"before\" or \"after\" the request is carried out", at: value)
+        default: throw error("\"drop\" must be \"before\" or \"after\": before or after the request is processed", at: value)
         }
     }
 
@@ -102,7 +102,7 @@ extension FaultPlanFile {
             status.body = text
         }
         if let type = value["content_type"] {
-            guard status.body != nil else { throw error("\"content_type\" goes with \"body\"", at: type) }
+            guard status.body != nil else { throw error("\"content_type\" needs a \"body\"", at: type) }
             status.contentType = try string(type, "\"content_type\"")
         }
         return status

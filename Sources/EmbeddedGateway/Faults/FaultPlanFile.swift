@@ -95,7 +95,7 @@ struct FaultPlanFile {
         mistakes.gather { () throws(FaultPlanMistake) in
             guard let named = value["on"], let kinds = try kinds(named) else { return }
             if let only = word.onlyKind, kinds != [only] {
-                throw error("\"\(word.rawValue)\" is for \(only.rawValue) alone; leave \"on\" out", at: named)
+                throw error("\"\(word.rawValue)\" applies only to \(only.rawValue); leave \"on\" out", at: named)
             }
             requests.kinds = kinds
         }

@@ -96,7 +96,7 @@ struct UsersFile {
         var names: Set<String> = []
         for element in list.elements {
             guard let name = element.string, !name.isEmpty, !name.contains(",") else {
-                throw error("\"\(member)\" must hold names without commas", at: element)
+                throw error("the names in \"\(member)\" must be text without commas", at: element)
             }
             names.insert(name)
         }

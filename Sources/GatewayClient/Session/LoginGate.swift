@@ -137,11 +137,10 @@ extension GatewayError {
     static func heldBack(at url: GatewayURL, _ credentials: GatewayCredentials, nextAttempt: Duration?) -> GatewayError
     {
         let what = if case .bearer = credentials { "token" } else { "user name or password" }
-        let consequence = nextAttempt == nil ? "it was refused twice" : "it was just refused"
+        let refusal = nextAttempt == nil ? "has refused this \(what) twice" : "has just refused this \(what)"
         var error = GatewayError(
             .unauthorized,
-            "\(url): not sent: the gateway refuses this \(what), and repeated logins can lock the account; \(consequence): "
-                + "correct it",
+            "\(url): not sent: the gateway \(refusal), and repeated logins can lock the account; correct it",
             retryAfter: nextAttempt)
         error.cause = .wrongCredentials
         error.isHeldBack = true

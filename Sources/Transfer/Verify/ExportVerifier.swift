@@ -138,7 +138,7 @@ package struct ExportVerifier: Sendable {
         } else {
             guard let name = stub["file"]?.string, let store = attachments,
                 let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256)
-            else { return "it does not name a file of the folder" }
+            else { return "it does not name a file in the attachment folder" }
             guard let count = store.byteCount(of: sha256) else { return "\(store.path)/\(name) is missing\(remedy)" }
             byteCount = count
         }

@@ -29,13 +29,13 @@ enum EngineCheck {
             if engine.hasFsyncOff {
                 findings.append(
                     Finding(
-                        allowsUnsafe ? .warning : .error, "fsync is off: it loses data when the machine fails",
+                        allowsUnsafe ? .warning : .error, "fsync is off: PostgreSQL can lose data when its machine fails",
                         remedy: "set fsync=on in the server's postgresql.conf"))
             }
             if engine.hasAsynchronousCommit {
                 findings.append(
                     Finding(
-                        .warning, "synchronous_commit is off: it loses the last writes when it is killed",
+                        .warning, "synchronous_commit is off: PostgreSQL can lose the last writes when it is killed",
                         remedy: "set synchronous_commit=on in the server's postgresql.conf"))
             }
             let clock = ClockReading(

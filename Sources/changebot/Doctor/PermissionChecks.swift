@@ -38,7 +38,7 @@ enum PermissionChecks {
         case .failure(let error) where error.code == .notOffered:
             Finding(
                 .warning, error, "'fix' and 'export' have to read the whole feed instead, which takes longer",
-                otherwise: "use the admin port or an administrator, if there are many documents")
+                otherwise: "if there are many documents, use the admin port or log in as an administrator")
         case .failure(let error): Finding(.error, error, "documents can't be listed")
         }
     }

@@ -17,7 +17,7 @@ struct CommonJobOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents that the command processes.",
+            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents on which rules fired, or that are exported, imported, replicated or resolved.",
             valueName: "n|n%"), transform: ErrorLimit.parse)
     var maxErrors: ErrorLimit?
 

@@ -10,7 +10,7 @@ package enum CSVError: Error, Equatable, Sendable, CustomStringConvertible {
         case .tooManyColumns(let limit):
             "the documents have more than \(limit) different members; write NDJSON instead"
         case .unexpectedDocument:
-            "a document does not fit the columns, which were chosen before; name them with --fields, or write NDJSON"
+            "a document does not fit the columns of the earlier documents; name them with --fields, or write NDJSON"
         }
     }
 }

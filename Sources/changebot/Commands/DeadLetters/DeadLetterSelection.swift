@@ -40,9 +40,9 @@ struct DeadLetterSelection: ParsableArguments {
         guard others.isEmpty else {
             throw CommandError(
                 .usage,
-                "'\(argument)' is both a dead letter's number and a document's id; write --document \(argument), "
-                    + "or for the dead letter --document and the id of its document, from: changebot dead-letters list "
-                    + options)
+                "'\(argument)' is both the number of a dead letter and the id of a document; for the document, write "
+                    + "--document \(argument); for the dead letter, write --document with its document's id, which is "
+                    + "listed by: changebot dead-letters list \(options)")
         }
         return [deadLetter]
     }
