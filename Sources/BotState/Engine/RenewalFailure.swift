@@ -16,5 +16,5 @@ struct RenewalFailure {
         return "the engine did not answer in time: \(StateError.engineUnavailable("\(engine): \(reason)"))"
     }
 
-    static let takenOver = "another member has taken over, this one was asked to stop, or it was silent for too long"
+    static let takenOver = "another member has taken over, the lease was revoked, or this member was silent for too long"
 }

@@ -31,7 +31,7 @@ struct FleetReleaseCommand: AsyncParsableCommand {
                 return try Console.write(["it had no lease, and is drained now: \(member.id), \(member.holder.visible)"]
                 )
             }
-            try Console.write(["asked to stop: \(member.id), \(member.holder.visible)"])
+            try Console.write(["leases revoked: \(member.id), \(member.holder.visible)"])
         }
     }
 
