@@ -73,7 +73,7 @@ final class BotMetrics: Sendable {
     private static let timersFired = MetricFamily(
         "changebot_timers_fired_total", .counter, "Documents that were decided because a timer was due.")
     private static let deadLetters = MetricFamily(
-        "changebot_dead_letters_total", .counter, "Changes that became dead letters, by rule (empty if none is the cause).")
+        "changebot_dead_letters_total", .counter, "Changes that became dead letters, by rule; empty without one.")
     private static let retries = MetricFamily(
         "changebot_retries_total", .counter, "Requests that were sent again, by cause.")
     private static let requests = MetricFamily(

@@ -16,5 +16,6 @@ struct RenewalFailure {
         return "the engine did not answer in time: \(StateError.engineUnavailable("\(engine): \(reason)"))"
     }
 
-    static let takenOver = "another member has taken over, the lease was revoked, or this member was silent for too long"
+    static let takenOver =
+        "another member has taken over, the lease was revoked, or this member was silent for too long"
 }

@@ -172,7 +172,9 @@ extension FleetSnapshot {
             """)
         let facts = (server.rows.first ?? []).map { $0.text ?? "" }
         var risks: [String] = []
-        if facts.count > 1, facts[1] == "off" { risks.append("fsync is off: PostgreSQL can lose data when its machine fails") }
+        if facts.count > 1, facts[1] == "off" {
+            risks.append("fsync is off: PostgreSQL can lose data when its machine fails")
+        }
         if facts.count > 2, facts[2] == "off" {
             risks.append("synchronous_commit is off: PostgreSQL can lose the last writes when it is killed")
         }

@@ -87,7 +87,8 @@ extension FaultPlanFile {
         switch value.string {
         case "before": return .dropBefore
         case "after": return .dropAfter
-        default: throw error("\"drop\" must be \"before\" or \"after\": before or after the request is processed", at: value)
+        default:
+            throw error("\"drop\" must be \"before\" or \"after\": before or after the request is processed", at: value)
         }
     }
 

@@ -44,7 +44,8 @@ extension RuleSet {
         if let resolution = decision.resolution { return "the conflict is resolved first (\(resolution.title))" }
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
         let (puts, effects) = (decision.puts.count, decision.outside.count)
-        let related = decision.related.map { ", the actions of related apply to documents that match \($0.selector.excerpt)" }.joined()
+        let related = decision.related.map { ", 'related' acts on documents that match \($0.selector.excerpt)" }
+            .joined()
         let totals = decision.contributions.count
         let waiting = decision.times.filter { !$0.hasFired }
         let timers = waiting.prefix(3).map { "\(DisplayText.plain($0.rule)) at \(Timestamp.text($0.due))" }

@@ -29,7 +29,8 @@ enum EngineCheck {
             if engine.hasFsyncOff {
                 findings.append(
                     Finding(
-                        allowsUnsafe ? .warning : .error, "fsync is off: PostgreSQL can lose data when its machine fails",
+                        allowsUnsafe ? .warning : .error,
+                        "fsync is off: PostgreSQL can lose data when its machine fails",
                         remedy: "set fsync=on in the server's postgresql.conf"))
             }
             if engine.hasAsynchronousCommit {

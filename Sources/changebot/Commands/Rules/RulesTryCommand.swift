@@ -110,7 +110,8 @@ private struct RuleTrial {
             guard let id = document.text.root["_id"]?.string else {
                 throw CommandError(
                     .invalidData,
-                    "\(path):\(document.place): the document has no _id, so it can't be matched with the input; add it", isListing: true)
+                    "\(path):\(document.place): the document has no _id, so it can't be matched with the input; add it",
+                    isListing: true)
             }
             earlier?.add(id, await ruleSet.lastSeen(of: document.text, now: now))
         case .error(let error): throw CommandError(.invalidData, "\(path):\(error.complaint)", isListing: true)
