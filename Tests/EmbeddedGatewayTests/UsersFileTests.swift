@@ -92,7 +92,7 @@ import Testing
             "{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"admin_roles\":[\"r\"]}}}}}", 2, 15,
             "the role \"r\" is not among"
         ),
-        ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"admin_channels\":[7]}}}}}", 2, 19, "names without commas"),
+        ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"admin_channels\":[7]}}}}}", 2, 19, "text without commas"),
         ("{\"databases\":{\"todo\":{\"users\":{\"a\":{\n\"admin_channels\":\"A\"}}}}}", 2, 18, "a list of names"),
         ("{\"databases\":{\"todo\":{\"users\":{\n\"a:b\":{}}}}}", 2, 1, "without : / , and `"),
         ("{\"databases\":{\"todo\":{\"guest\":{\n\"disabled\":1}}}}", 2, 12, "true or false"),

@@ -21,7 +21,7 @@ extension ServiceUnit {
             "# A process that hangs is killed and restarted.",
             "WatchdogSec=3min",
             "TimeoutStartSec=3min",
-            "# Longer than --shutdown-grace (30 s). If that is longer, the program asks systemd for more time.",
+            "# More than --shutdown-grace (30 s). If you raise that option, the program asks systemd for more time.",
             "TimeoutStopSec=45s",
             killing, outOfMemory,
         ]

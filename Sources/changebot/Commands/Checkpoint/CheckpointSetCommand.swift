@@ -23,7 +23,8 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             throw CommandError(
                 .usage,
                 "'\(self.sequence.visible)' is not a sequence; write \(SequenceArgument.expected). To skip all changes "
-                    + "up to now, start the run with --since now after: changebot checkpoint reset \(state.options)")
+                    + "up to now, run 'changebot checkpoint reset \(state.options)', then start the bot with "
+                    + "--since now")
         }
         try await state.with(.exclusive) { ledger in
             let before = try ledger.checkpoint()?.sequence
