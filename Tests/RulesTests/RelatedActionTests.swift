@@ -243,7 +243,7 @@ import Testing
         let rules = try ruleSet(Self.rule("{selector: {list: {jq: ._id}}, \(Self.deleting)}"))
         let input = DecisionInput(try JSONText(#"{"_id":"l1"}"#))
         let summary = await rules.explain(input, now: 0).summary
-        #expect(summary.contains(#"the document stays as it is, 'related' acts on documents that match {"list":"l1"}"#))
+        #expect(summary.contains(#"the document stays as it is; 'related' acts on documents that match {"list":"l1"}"#))
     }
 
     /// A different file or limit makes a different rule.

@@ -44,15 +44,15 @@ extension RuleSet {
         if let resolution = decision.resolution { return "the conflict is resolved first (\(resolution.title))" }
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
         let (puts, effects) = (decision.puts.count, decision.outside.count)
-        let related = decision.related.map { ", 'related' acts on documents that match \($0.selector.excerpt)" }
+        let related = decision.related.map { "; 'related' acts on documents that match \($0.selector.excerpt)" }
             .joined()
         let totals = decision.contributions.count
         let waiting = decision.times.filter { !$0.hasFired }
         let timers = waiting.prefix(3).map { "\(DisplayText.plain($0.rule)) at \(Timestamp.text($0.due))" }
         let rest = waiting.count > 3 ? " and \(waiting.count - 3) more" : ""
-        let put = puts == 0 ? "" : ", \(puts.counted("other document")) \(puts == 1 ? "is" : "are") put"
-        let outside = effects == 0 ? "" : ", with \(effects.counted("effect")) outside the database"
-        let counted = totals == 0 ? "" : ", it is counted in \(totals.counted("document")) with totals"
+        let put = puts == 0 ? "" : "; \(puts.counted("other document")) \(puts == 1 ? "is" : "are") put"
+        let outside = effects == 0 ? "" : "; \(effects.counted("effect")) outside the database"
+        let counted = totals == 0 ? "" : "; it is counted in \(totals.counted("document")) with totals"
         let timed = waiting.isEmpty ? "" : "; timers: " + timers.joined(separator: ", ") + rest
         return "the document \(own)" + put + related + outside + counted + timed
     }

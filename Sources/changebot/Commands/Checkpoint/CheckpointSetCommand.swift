@@ -23,8 +23,8 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             throw CommandError(
                 .usage,
                 "'\(self.sequence.visible)' is not a sequence; write \(SequenceArgument.expected). To skip all changes "
-                    + "up to now, run 'changebot checkpoint reset \(state.options)', then start the bot with "
-                    + "--since now")
+                    + "up to now, start the next run with --since now, but first run: changebot checkpoint reset "
+                    + state.options)
         }
         try await state.with(.exclusive) { ledger in
             let before = try ledger.checkpoint()?.sequence
