@@ -52,9 +52,9 @@ package enum WorkLogPartitions {
 
     private static func make(_ partitions: Int, _ connection: PostgresConnection) throws(PostgresError) {
         // Waits for another member that does the same.
-        let made = try connection.run(
+        let update = try connection.run(
             "UPDATE fleet SET partitions = $1::int WHERE partitions IS NULL", [.int(partitions)])
-        guard made.affected == 1 else { return }
+        guard update.affected == 1 else { return }
         try connection.run(
             "INSERT INTO lease (name) SELECT p::text FROM generate_series(0, $1::int - 1) p", [.int(partitions)])
         try connection.run(

@@ -30,7 +30,7 @@ final class CurrentStatus: Sendable {
     private let process: MonitoredProcess
     private let refreshing = Locked(Refreshing())
     /// Nil until the first request.
-    private let made = Locked<Renderings?>(nil)
+    private let cached = Locked<Renderings?>(nil)
 
     init(of process: MonitoredProcess) { self.process = process }
 
@@ -65,12 +65,12 @@ final class CurrentStatus: Sendable {
     }
 
     /// Discards the JSON, so that the next reader gets a new one.
-    func renew() { made.withLock { $0 = nil } }
+    func renew() { cached.withLock { $0 = nil } }
 
     var forms: Renderings {
-        made.withLock { made in
-            let forms = made ?? Renderings(process.status)
-            made = forms
+        cached.withLock { cached in
+            let forms = cached ?? Renderings(process.status)
+            cached = forms
             return forms
         }
     }

@@ -49,7 +49,7 @@ package final class TestRelay: Sendable {
     /// - Parameter port: The target port on 127.0.0.1.
     /// - Throws: ``TestServerError`` if there is no socket or port.
     package init(to port: Int) throws {
-        let made = try TestServer { [rule, held, trouble] connection in
+        let newServer = try TestServer { [rule, held, trouble] connection in
             let other = try LoopbackSocket.connect(to: port)
             defer { close(other) }
             try Self.forward(connection, other) {
@@ -65,7 +65,7 @@ package final class TestRelay: Sendable {
                 }
             }
         }
-        server.withLock { $0 = made }
+        server.withLock { $0 = newServer }
     }
 
     // Also of connections on which nothing arrives.

@@ -53,7 +53,7 @@ package final class TestSlots: Sendable {
     /// - Throws: `CancellationError` if the task is cancelled while it waits, and what `body` throws.
     package func withSlot(isEarly: Bool = false, _ body: () async throws -> Void) async throws {
         try await take(isEarly)
-        defer { giveBack() }
+        defer { release() }
         try await body()
     }
 
@@ -87,7 +87,7 @@ package final class TestSlots: Sendable {
     }
 
     /// Passes the slot to the first waiting task.
-    private func giveBack() {
+    private func release() {
         let next = state.withLock { state in
             state.used -= 1
             return state.takeForWaiting()

@@ -13,19 +13,19 @@ struct FakeCouchDB {
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
     /// - Returns: Also the bodies of the requests that made an index.
-    func start() throws -> (server: TestServer, made: Locked<[String]>) {
-        let made = Locked<[String]>([])
+    func start() throws -> (server: TestServer, createdIndexes: Locked<[String]>) {
+        let createdIndexes = Locked<[String]>([])
         let server = try TestServer { [self] connection in
             try connection.serve { request in
                 let path = String(request.target.prefix { $0 != "?" })
                 let (status, body) = path == refused ? Self.refusal : answer(to: path)
                 if path == "/todo/_index", status == 200 {
-                    made.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
+                    createdIndexes.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
                 }
                 try connection.answer(status, headers: Self.headers, body: body)
             }
         }
-        return (server, made)
+        return (server, createdIndexes)
     }
 
     private static let refusal = (401, #"{"error":"unauthorized","reason":"You are not a db or server admin."}"#)

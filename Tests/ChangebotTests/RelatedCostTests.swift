@@ -27,7 +27,7 @@ import Testing
     private static let index = #"{"index":{"fields":["type","taskList.id","n"]},"name":"changebot-type-taskList.id-n""#
 
     @Test func missingIndexIsAWarning() async throws {
-        let (server, made) = try FakeCouchDB().start()
+        let (server, createdIndexes) = try FakeCouchDB().start()
         let result = try await check(server.url("/todo"))
         #expect(result.code == 0)
         #expect(
@@ -35,16 +35,16 @@ import Testing
                 "r.yaml:7:9: warning: rule 'delete-tasks': there is no index on type, taskList.id, n, so each change reads all 1,200 documents; create it with rules check --make-indexes, or POST \(Self.index)} to http://"
             ))
         #expect(result.output.contains("1 rule, no tests: valid, 1 warning"))
-        #expect(made.withLock { $0 } == [])
+        #expect(createdIndexes.withLock { $0 } == [])
         #expect(try await check(server.url("/todo"), "--strict").code == 65)
     }
 
     @Test func indexIsCreatedOnRequest() async throws {
-        let (server, made) = try FakeCouchDB().start()
+        let (server, createdIndexes) = try FakeCouchDB().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.output.contains("created the index 'changebot-type-taskList.id-n'"))
-        #expect(made.withLock { $0 } == [Self.index + #","type":"json"}"#])
+        #expect(createdIndexes.withLock { $0 } == [Self.index + #","type":"json"}"#])
     }
 
     @Test func missingPermissionToCreateAnIndexIsReported() async throws {
@@ -55,11 +55,11 @@ import Testing
     }
 
     @Test func existingIndexIsNamed() async throws {
-        let (server, made) = try FakeCouchDB(index: "by-list").start()
+        let (server, createdIndexes) = try FakeCouchDB(index: "by-list").start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0)
         #expect(result.output.contains("rule 'delete-tasks': uses the index 'by-list'"))
-        #expect(made.withLock { $0 } == [])
+        #expect(createdIndexes.withLock { $0 } == [])
     }
 
     @Test func serverWithoutQueriesReadsAllDocuments() async throws {
@@ -86,11 +86,11 @@ import Testing
     private static let readsByID = "r.yaml:6:9: rule 'name-members': reads the related documents by their ids"
 
     @Test func namedDocumentsNeedNoIndex() async throws {
-        let (server, made) = try FakeCouchDB().start()
+        let (server, createdIndexes) = try FakeCouchDB().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict", rules: Self.rulesWithIDs)
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.output.contains(Self.readsByID))
-        #expect(made.withLock { $0 } == [])
+        #expect(createdIndexes.withLock { $0 } == [])
     }
 
     @Test func namedDocumentsAreNotSearched() async throws {

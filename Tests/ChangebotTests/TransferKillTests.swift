@@ -9,7 +9,7 @@ import Testing
 @Suite(.limitedParallelism(isLong: true)) struct TransferKillTests {
     /// Documents that can be written; every 40th has an attachment in the folder.
     private static let count = 2_500
-    private static let leastKills = 8
+    private static let minKills = 8
     private static let bodies = (0..<3).map { number in
         Data((0..<(40_000 + number)).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ $0 >> 8 &+ number) })
     }
@@ -104,13 +104,13 @@ import Testing
     @Test func repeatedlyKilledExportIsComplete() async throws {
         var killer = Killer(seed: 5)
         try await withOrigin { bed in
-            while killer.kills < Self.leastKills {
+            while killer.kills < Self.minKills {
                 var code: Int32?
                 while code == nil {
                     // Now and then it gets so far that the next one need not begin at the beginning.
                     code = try await killer.run(
                         bed.exportArguments("o.ndjson"), longest: killer.kills % 5 == 4 ? 3_000 : 600)
-                    if killer.kills >= Self.leastKills, code == nil {
+                    if killer.kills >= Self.minKills, code == nil {
                         code = try await Program.run(bed.exportArguments("o.ndjson")).code
                     }
                 }
@@ -153,19 +153,19 @@ import Testing
     @Test func repeatedlyKilledImportIsComplete() async throws {
         var killer = Killer(seed: 11)
         try await withOrigin { origin in
-            while killer.kills < Self.leastKills {
+            while killer.kills < Self.minKills {
                 try await TestBed.with(#"{"latency":"400ms","on":"_bulk_docs"}"#) { bed in
                     let (wrong, places) = try prepare(bed, origin)
                     var code: Int32?
                     while code == nil {
                         code = try await killer.run(
                             bed.importArguments, longest: killer.kills % 5 == 4 ? 2_500 : 600)
-                        if killer.kills >= Self.leastKills, code == nil {
+                        if killer.kills >= Self.minKills, code == nil {
                             code = try await Program.run(bed.importArguments).code
                         }
                     }
                     #expect(code == 1)
-                    try await expectWhole(bed)
+                    try await expectComplete(bed)
                     #expect(try bed.lines("rejects.ndjson") == wrong)
                     let reasons = try bed.lines("rejects.ndjson.reasons").map {
                         try JSONText($0).root["line"]?.integer
@@ -178,7 +178,7 @@ import Testing
     }
 
     /// Every document is there, was written once, and has its attachment.
-    private func expectWhole(_ bed: TestBed) async throws {
+    private func expectComplete(_ bed: TestBed) async throws {
         var numbers: Set<Int> = []
         var answer = try await bed.phone.changes(ChangesRequest())
         while let batch = try await answer.next() {

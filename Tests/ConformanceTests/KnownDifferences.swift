@@ -84,7 +84,7 @@ extension KnownDifferences {
             because: "a revision was all that could be named before version vectors"),
         .init(.couchDB, does: .refused(400, "bad_request", "Invalid rev format"), because: "other words for the same"))
 
-    static let deletingWhatIsNotThere = Expected<Outcome?>(
+    static let deletingMissingDocument = Expected<Outcome?>(
         .refused(409, "conflict", "Document revision conflict"),
         .init(.couchDB, does: .refused(404, "not_found", "missing"), because: "CouchDB looks for the document first"))
 
@@ -180,7 +180,7 @@ extension KnownDifferences {
 
 extension KnownDifferences {
     /// `"ok":true` in rows of successes.
-    static let rowsSayOK = Expected(
+    static let rowsHaveOK = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway's rows of successes are those without an error"))
 
     /// Of a row without a revision, and of one with a stale one.
@@ -282,7 +282,7 @@ extension KnownDifferences {
     static let totalRowsCountsAnswer = Expected(
         true, .init(.couchDB, does: false, because: "it counts the documents of the database"))
 
-    static let listTellsSequence = Expected(
+    static let listHasSequence = Expected(
         true, .init(.couchDB, does: false, because: "it does if asked to"))
 
     static let statusOfMissingKey = Expected<Int?>(
@@ -311,14 +311,14 @@ extension KnownDifferences {
     static let feedIsOrdered = Expected(
         true, .init(.couchDB, does: false, because: "each shard of a database has an order of its own"))
 
-    static let feedTellsPending = Expected(
+    static let feedHasPending = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway does not count what is still to come"))
 
     /// Whether `last_seq` of an answer without changes is the `since` that was asked for.
     static let emptyFeedEchoesSince = Expected(
         true, .init(.couchDB, does: false, because: "sequences of the same place are spelled in several ways"))
 
-    static let heedsActiveOnly = Expected(
+    static let supportsActiveOnly = Expected(
         true, .init(.couchDB, does: false, because: "the parameter is Sync Gateway's own"))
 
     /// How many of three changes `limit=0` brings.
@@ -329,7 +329,7 @@ extension KnownDifferences {
     static let limitInBody = Expected(
         1, .init(.couchDB, does: 4, because: "it takes all parameters from the query, but for ids and selectors"))
 
-    static let sinceWord = Expected<Outcome?>(
+    static let sinceText = Expected<Outcome?>(
         .refused(400, "Bad Request", #"Invalid sequence: "abc""#),
         .init(
             .syncGateway3, does: .refused(400, "Bad Request", "Invalid sequence"),
@@ -349,7 +349,7 @@ extension KnownDifferences {
     private static let malformedSequence = Outcome.refused(
         400, "bad_request", "Malformed sequence supplied in 'since' parameter.")
 
-    static let sinceBelowZero = Expected<Outcome?>(
+    static let negativeSince = Expected<Outcome?>(
         .refused(400, "Bad Request"), .init(.couchDB, does: nil, because: "not recorded"))
 
     static let sinceFourParts = Expected<Outcome?>(
@@ -394,11 +394,11 @@ extension KnownDifferences {
         .init(.couchDB, does: "application/json", because: "it calls lines of JSON by that name too"))
 
     /// Whether a continuous feed that ends by itself says `last_seq` in its last line.
-    static let continuousFeedSaysWhereItEnds = Expected(
+    static let continuousFeedEndsWithLastSequence = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway ends without a word"))
 
     /// Whether `attachments=true` brings attachments with the documents of a feed.
-    static let feedBringsAttachments = Expected(
+    static let feedIncludesAttachments = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway sends stubs only"))
 }
 
@@ -450,7 +450,7 @@ extension KnownDifferences {
             because: "Sync Gateway finds attachments by digest, and does not look whether there is one"))
 
     /// A stub without a digest in a new document.
-    static let stubOfNothing = Expected<Outcome>(
+    static let stubWithoutAttachment = Expected<Outcome>(
         .refused(400, "Bad Request", #"Missing digest in stub attachment "x""#),
         .init(.couchDB, does: .refused(412, "missing_stub"), because: "the name of the error tells"))
 
@@ -465,7 +465,7 @@ extension KnownDifferences {
         .refused(400, "Bad Request", "MIME part #2 doesn't match any attachment"),
         .init(.couchDB, does: nil, because: "it matches parts by their order"))
 
-    static let tooFewParts = Expected<Outcome?>(
+    static let missingParts = Expected<Outcome?>(
         .refused(400, "Bad Request", "Too few MIME parts: expected 2 attachments, got 1"),
         .init(.couchDB, does: nil, because: "not recorded"))
 }

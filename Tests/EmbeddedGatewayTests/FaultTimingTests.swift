@@ -55,8 +55,8 @@ import Testing
 
     @Test func numbersStayInRange() {
         var numbers = SeededNumbers(seed: 0, fault: 0, request: 0)
-        let drawn = Set((0..<200).map { _ in numbers.number(in: 3...6) })
-        #expect(drawn == [3, 4, 5, 6])
+        let results = Set((0..<200).map { _ in numbers.number(in: 3...6) })
+        #expect(results == [3, 4, 5, 6])
         #expect(numbers.number(in: FaultPlan.maxNumber...FaultPlan.maxNumber) == FaultPlan.maxNumber)
         var list = Array(0..<50)
         numbers.shuffle(&list)

@@ -36,7 +36,7 @@ import Testing
         "PUT /\(name) HTTP/1.1\r\nHost: x\r\nContent-Length: \(length)\r\n\r\n" + String(repeating: "x", count: bytes)
     }
 
-    private static let patient = ConnectionTimeouts.Limits(
+    private static let longTimeouts = ConnectionTimeouts.Limits(
         head: .minutes(10), body: .minutes(10), writing: .minutes(10))
 
     /// The head of the answer to a whole body.
@@ -49,7 +49,7 @@ import Testing
 
     @Test func unfinishedBodiesShareALimit() async throws {
         let server = try await HTTPServer.startForTest(
-            timeouts: Self.patient, bodies: IncomingBodies(limit: 1_000)
+            timeouts: Self.longTimeouts, bodies: IncomingBodies(limit: 1_000)
         ) { _ in .json([]) }
         let port = server.port
         let first = await withTaskGroup(of: String.self) { group in
@@ -75,7 +75,7 @@ import Testing
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         let (gates, gate) = AsyncStream<Void>.makeStream()
         let server = try await HTTPServer.startForTest(
-            timeouts: Self.patient, bodies: IncomingBodies(limit: 1_000)
+            timeouts: Self.longTimeouts, bodies: IncomingBodies(limit: 1_000)
         ) { request in
             guard request.target == "/slow" else { return .json([]) }
             arrival.finish()

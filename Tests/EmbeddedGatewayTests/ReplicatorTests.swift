@@ -59,9 +59,9 @@ import Testing
     @Test func replicatorsGetManyRevisionsAsJSON() async throws {
         let gateway = try TestGateway()
         try await gateway.put("a", #"{"v":1}"#)
-        let wishes = #"{"docs":[{"id":"a"},{"id":"a","rev":"9-x"},{"id":"b\"","rev":"1-x"}]}"#
+        let requestBody = #"{"docs":[{"id":"a"},{"id":"a","rev":"9-x"},{"id":"b\"","rev":"1-x"}]}"#
         let target = "/open/_bulk_get?revs=true&latest=true"
-        let answer = try await gateway.answer("POST", target, wishes, fields: Self.json)
+        let answer = try await gateway.answer("POST", target, requestBody, fields: Self.json)
         let rows = Array(try #require(try JSONText(answer.bytes).root["results"]).elements)
         #expect(rows.map { $0["id"]?.string } == ["a", "a", "b\""])
         let document = rows.first?["docs"]?.element(0)?["ok"]
@@ -70,17 +70,17 @@ import Testing
         let none = try await gateway.answer("POST", target, #"{"docs":[]}"#, fields: Self.json)
         #expect(none.text == #"{"results":[]}"#)
         // Like Sync Gateway, for all other clients.
-        #expect(try await gateway.answer("POST", "/open/_bulk_get", wishes, fields: Self.json).status == 406)
+        #expect(try await gateway.answer("POST", "/open/_bulk_get", requestBody, fields: Self.json).status == 406)
     }
 
     /// CouchDB would store the compressed bytes as the content.
     @Test func replicatorsGetAttachmentsDecompressed() async throws {
         let gateway = try TestGateway()
         let content = [UInt8](repeating: UInt8(ascii: "x"), count: 500)
-        let packed = Base64.text(Gzip.compress(content))
+        let compressedContent = Base64.text(Gzip.compress(content))
         try await gateway.put(
             "a",
-            #"{"_attachments":{"f":{"content_type":"text/plain","encoding":"gzip","encoded_length":1,"data":"\#(packed)"}}}"#
+            #"{"_attachments":{"f":{"content_type":"text/plain","encoding":"gzip","encoded_length":1,"data":"\#(compressedContent)"}}}"#
         )
         let answer = try await gateway.answer("GET", "/open/a?latest=true&open_revs=all", fields: Self.json)
         let entry = try JSONText(answer.bytes).root.element(0)?["ok"]?["_attachments"]?["f"]

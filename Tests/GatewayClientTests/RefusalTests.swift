@@ -12,13 +12,13 @@ import Testing
 
     @Test(arguments: RecordedRefusal.all)
     func eachRefusalHasCodeAndCause(refusal: RecordedRefusal) async throws {
-        let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
+        let error = await #expect(throws: GatewayError.self) { try await refusal.sendRequest() }
         #expect(error?.code.description == refusal.code)
         #expect(error?.cause?.description == refusal.cause)
         #expect(error?.name == refusal.name)
         #expect(error?.status == refusal.status)
-        let said = refusal.reason.hasSuffix(".") ? String(refusal.reason.dropLast()) : refusal.reason
-        #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
+        let expectedReason = refusal.reason.hasSuffix(".") ? String(refusal.reason.dropLast()) : refusal.reason
+        #expect(error?.message.contains(expectedReason) == true, "\(error?.message ?? "")")
         #expect(error?.isRetryable == ["unavailable", "serverError"].contains(refusal.code))
     }
 
@@ -33,14 +33,14 @@ import Testing
     ])
     func messagesNameTheRemedy(cause: String, remedy: String) async throws {
         let refusal = try #require(RecordedRefusal.all.first { $0.cause == cause })
-        let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
+        let error = await #expect(throws: GatewayError.self) { try await refusal.sendRequest() }
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
     }
 
     /// Regression: the database exists but has only named collections, and the message asked whether it exists.
     @Test func databaseWithoutDefaultCollectionNeedsCollectionName() async throws {
         let refusal = try #require(RecordedRefusal.all.first { $0.reason == "keyspace todo not found" })
-        let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
+        let error = await #expect(throws: GatewayError.self) { try await refusal.sendRequest() }
         #expect(error?.message.hasSuffix("needs DB.SCOPE.COLLECTION in the URL") == true, "\(error?.message ?? "")")
     }
 
@@ -119,7 +119,7 @@ import Testing
 
 extension RecordedRefusal {
     /// Sends a request to a gateway that gives this answer.
-    fileprivate func meet() async throws {
+    fileprivate func sendRequest() async throws {
         var body = JSONWriter()
         body.object { body in
             body.member("error", string: name)

@@ -26,11 +26,11 @@ extension BotTestBed {
         }
     }
 
-    /// On the embedded gateway whatever server the environment names: it misbehaves on request only.
+    /// Always uses the embedded gateway, whatever server the environment names, because only it can inject faults.
     ///
     /// - Parameters:
-    ///   - user: Name and password of the only user; nil for a gateway that lets everybody in.
-    ///   - settings: How bots talk to it, but for the password.
+    ///   - user: Name and password of the only user; nil for a gateway without logins.
+    ///   - settings: The bots' gateway settings, except for the password.
     static func withTrouble(
         user: (name: String, password: String)? = nil, settings: GatewaySettings = GatewaySettings(),
         _ body: (BotTestBed, EmbeddedGateway) async throws -> Void
@@ -58,7 +58,7 @@ extension BotTestBed {
         }
     }
 
-    /// Each of these tasks is done, was written for it once and lost nothing over it.
+    /// Expects that each task is done, was written exactly once and has kept its members.
     func expectDoneOnce(_ range: Range<Int>, _ comment: Comment? = nil) async throws {
         for (task, lookup) in zip(Self.tasks(range), try await phone.allDocs(keys: Self.tasks(range).map(\.id))) {
             guard case .found(let revision, let document) = lookup else {
@@ -75,10 +75,10 @@ extension BotTestBed {
 }
 
 extension EmbeddedGateway {
-    /// From now on does wrong what this list of errors says.
-    func misbehave(_ errors: String) throws {
+    /// Replaces the faults of the gateway by this list of faults, in JSON without brackets.
+    func injectFaults(_ errors: String) throws {
         setFaults(try FaultPlan.parse(Array(#"{"seed":7,"faults":[\#(errors)]}"#.utf8)))
     }
 
-    func behave() { setFaults(nil) }
+    func stopFaults() { setFaults(nil) }
 }

@@ -13,12 +13,12 @@ import ServiceLifecycle
 import TestKit
 import Testing
 
-/// A gateway, a state directory and rule files for one test. Everything is gone afterwards.
+/// A gateway, a state directory and rule files for one test. All are deleted afterwards.
 struct BotTestBed {
     let url: GatewayURL
-    /// How bots talk to the gateway.
+    /// The bots' gateway settings.
     var settings: GatewaySettings
-    /// What a phone would use.
+    /// The client that a phone would use.
     let phone: Gateway
     let directory: String
 
@@ -28,7 +28,7 @@ struct BotTestBed {
         return logger
     }()
 
-    /// The three pictures' rules, as the project ships them.
+    /// The rules for the three pictures, as the project ships them.
     static var shippedRules: String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("rules/attach-images.yaml").path
@@ -40,10 +40,10 @@ struct BotTestBed {
             FileManager.default.contents(atPath: rules.appendingPathComponent("assets/\(name)").path) ?? Data())
     }
 
-    /// On the embedded gateway, or on the server that the environment names.
+    /// Uses the server that the environment names, or else an embedded gateway.
     ///
-    /// - Parameter countsRevisions: The documents must have no past, not even as tombstones: where no database can be made
-    ///   for the test alone, the embedded gateway has to do.
+    /// - Parameter countsRevisions: Whether the test needs documents without a past, not even tombstones. If no
+    ///   database can be made for the test alone, it then runs on the embedded gateway.
     static func with(countsRevisions: Bool = false, _ body: (BotTestBed) async throws -> Void) async throws {
         try await withDirectory { directory in
             if let server = try RealServer.fromEnvironment() {
@@ -60,9 +60,9 @@ struct BotTestBed {
         }
     }
 
-    /// Runs `body` on an embedded gateway, and stops that.
+    /// Runs `body` on an embedded gateway, then stops the gateway.
     ///
-    /// - Parameter keyspace: Nil: the one of its URL.
+    /// - Parameter keyspace: Nil: the keyspace of its URL.
     static func serve(
         _ configuration: EmbeddedGateway.Configuration, keyspace: KeyspaceName? = nil, in directory: String,
         _ body: (BotTestBed) async throws -> Void
@@ -72,7 +72,7 @@ struct BotTestBed {
         let bed = BotTestBed(
             url: keyspace.map(url.sibling) ?? url, settings: GatewaySettings(), directory: directory)
         do { try await body(bed) } catch {
-            // The gateway's end waits for open connections.
+            // Closes connections first, because the gateway waits for open ones when it stops.
             await bed.phone.shutdown()
             await embedded.stop()
             throw error
@@ -85,13 +85,14 @@ struct BotTestBed {
         self.url = url
         self.settings = settings
         self.directory = directory
-        // A machine that is busy with many tests may be slow; nothing here is about the phone's own deadlines.
+        // Longer deadlines: a machine that runs many tests may be slow, and no test here is about the phone's
+        // deadlines.
         var patient = settings
         (patient.deadlines.longpollGrace, patient.deadlines.silence) = (.seconds(120), .seconds(300))
         phone = Gateway(url, settings: patient)
     }
 
-    /// Rules of this test's own, beside a file `picture.png` that they may attach.
+    /// The test's own rules. Next to them is a file `picture.png` that they may attach.
     func rules(_ yaml: String) throws -> RuleSet {
         try Data(repeating: 0x50, count: 1000).write(to: URL(fileURLWithPath: directory + "/picture.png"))
         try Data(yaml.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
@@ -115,7 +116,7 @@ struct BotTestBed {
         return (bot, report)
     }
 
-    /// Where a run of the command finds its state.
+    /// The place of a run's state.
     func place(_ ruleSet: RuleSet, _ state: String, isDryRun: Bool = false) throws -> StatePlace {
         let folder = directory + "/" + state
         return StatePlace(
@@ -132,12 +133,12 @@ struct BotTestBed {
 
     func deadLetters(_ ruleSet: RuleSet, state: String = "state") throws -> [DeadLetter] {
         let ledger = try ledger(ruleSet, state: state)
-        // In an engine it would keep others out.
+        // In an engine, an open state would block other bots.
         defer { ledger.close() }
         return try ledger.deadLetters()
     }
 
-    /// One `--once` run. Returns what it did.
+    /// Runs once, as with `--once`, and returns the counters.
     @discardableResult
     func runOnce(
         _ ruleSet: RuleSet? = nil, state: String = "state", configure: (inout BotSettings) -> Void = { _ in }
@@ -147,7 +148,7 @@ struct BotTestBed {
         return await report.counters()
     }
 
-    /// One full pass. Returns what it did.
+    /// Makes one full pass, and returns the counters.
     @discardableResult
     func fix(
         _ ruleSet: RuleSet, state: String = "fix", mode: Mode = .pass,
@@ -166,7 +167,7 @@ struct BotTestBed {
         return await report.counters()
     }
 
-    /// Passes over all documents, beside the feed of a bot with these rule files.
+    /// Passes over all documents that run next to the feed of a bot with these rule files.
     func passes(_ files: [String], catchesUp: Bool = false) throws -> PassSettings {
         let paths = files.indices.map { "\(directory)/passes-\($0).yaml" }
         for (path, text) in zip(paths, files) { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
@@ -179,7 +180,7 @@ struct BotTestBed {
             stateOptions: nil, catchesUp: catchesUp)
     }
 
-    /// What a full pass would do, one line for each document.
+    /// The dry run of a full pass, with one line for each document.
     func preview(_ ruleSet: RuleSet, state: String = "fix") async throws -> [String] {
         let shown = Locked<[String]>([])
         try await fix(ruleSet, state: state) { settings in
@@ -191,7 +192,7 @@ struct BotTestBed {
         return shown.withLock { $0 }
     }
 
-    /// Runs a bot that follows the feed, for as long as `body` takes; then stops it gracefully.
+    /// Runs a bot that follows the feed while `body` runs; then stops it gracefully.
     @discardableResult
     func following(
         _ ruleSet: RuleSet? = nil, state: String = "state", configure: (inout BotSettings) -> Void = { _ in },
@@ -211,7 +212,7 @@ struct BotTestBed {
         return await report.counters()
     }
 
-    /// Writes documents and insists that each is accepted.
+    /// Writes documents; fails if one is not accepted.
     func load(_ documents: [(id: DocumentID, body: String)]) async throws {
         for start in stride(from: 0, to: documents.count, by: 1000) {
             let part = documents[start..<min(start + 1000, documents.count)]
@@ -226,7 +227,7 @@ struct BotTestBed {
         }
     }
 
-    /// A document as it is stored now, its members in their order.
+    /// A document as it is stored now, with its members in their order.
     func stored(_ id: DocumentID) async throws -> JSONText? {
         guard case .found(_, let document) = try await phone.allDocs(keys: [id]).first else { return nil }
         return document
@@ -237,7 +238,7 @@ struct BotTestBed {
         try await wait(until: [id], isReady)
     }
 
-    /// The same for several documents, each at some time.
+    /// Waits for several documents. They need not be ready at the same time.
     func wait(until ids: some Sequence<DocumentID>, _ isReady: (JSONValue) -> Bool) async throws {
         var missing = Set(ids)
         var since = SequenceID.start

@@ -27,9 +27,9 @@ import Testing
             #expect(try await bed.phone.attachment("image", of: "L1") == nil)
 
             #expect(try await bed.runOnce().written == 0)
-            let anew = try await bed.runOnce(state: "another") { $0.feed.since = .beginning }
-            #expect(anew.written == 0)
-            #expect(anew.changes >= 5)
+            let secondRun = try await bed.runOnce(state: "another") { $0.feed.since = .beginning }
+            #expect(secondRun.written == 0)
+            #expect(secondRun.changes >= 5)
         }
     }
 
@@ -42,7 +42,7 @@ import Testing
             #expect(try await bed.runOnce().written == 1)
             let after = try #require(try await bed.stored("t1"))
             #expect(after.root["_attachments"]?["image"]?["stub"]?.bool == true)
-            // Servers may have rewritten what was loaded; what they sent must come back.
+            // Servers may rewrite a document when it is loaded, so compare with what they returned.
             for member in before.root.members where !member.name.rawContent.starts(with: "_".utf8) {
                 #expect(after.root.member(named: member.name.utf8 ?? [])?.bytes == member.value.bytes)
             }
@@ -78,14 +78,14 @@ import Testing
                 """)
             try await bed.load([task("t1", "apple")])
             #expect(try await bed.runOnce(rules).written == 1)
-            // Where the first run ended may be behind its own write, so a new state would begin there.
+            // The first run may end before its own write in the feed, and a new state would begin there.
             let again = try await bed.runOnce(rules, state: "another") { $0.feed.since = .beginning }
             #expect(again.written == 0)
             #expect(again.unchanged == 1)
         }
     }
 
-    /// A rule whose effect leaves its own selector true, and its result different each time, would go on for ever.
+    /// A rule whose effect leaves its own selector true, with a different result each time, would fire endlessly.
     @Test func ownRevisionsAreNotDecidedAgain() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -117,12 +117,12 @@ import Testing
         }
     }
 
-    /// The run that began at the copy of the checkpoint replaced it with nothing.
+    /// Regression: a run that began at the copy of the checkpoint replaced that copy with nothing.
     @Test func repeatedlyLostStateCausesNoWrites() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([("t1", #"{"_id":"t1","type":"task","task":"tea"}"#)])
             #expect(try await bed.runOnce(state: "first").changes > 0)
-            // The end of a feed that is read anew may move its sequence.
+            // Reading the feed again may change its last sequence.
             try await bed.runOnce(state: "first")
             for state in ["second", "third", "fourth"] {
                 #expect(try await bed.runOnce(state: state).changes == 0, "\(state)")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    /// The phone keeps writing the same documents as the bot. No edit of either is lost.
+    /// The phone keeps writing the documents that the bot writes. No edit is lost, of either.
     @Test func conflictsAreReadAgainAndDecidedAgain() async throws {
         try await BotTestBed.with { bed in
             let ids = (0..<20).map { DocumentID("t\($0)") }
@@ -138,7 +138,7 @@ import Testing
                 try await bed.load(ids.map { task($0.text, "apple") })
                 try await withThrowingTaskGroup { group in
                     for id in ids {
-                        group.addTask { try await bed.countUp(id, to: 10) }
+                        group.addTask { try await bed.incrementCount(id, to: 10) }
                     }
                     try await group.waitForAll()
                 }
@@ -177,7 +177,7 @@ import Testing
 
     @Test func refusedDocumentIsDeadLetteredAndOthersAreWritten() async throws {
         try await BotTestBed.with { bed in
-            // A document of 22 MB: the gateway says 413.
+            // A document of 22 MB, which the gateway refuses with 413.
             let rules = try bed.rules(
                 """
                 version: 1
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    /// Equal as Swift strings, two documents for every gateway.
+    /// The ids are equal as Swift strings, but every gateway has two documents.
     @Test func idsThatOnlyLookEqualAreTwoDocuments() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([task("caf\u{E9}", "apple"), task("cafe\u{301}", "apple")])
@@ -255,9 +255,9 @@ import Testing
 }
 
 extension BotTestBed {
-    /// Raises the member `count` of a document step by step, as an app would: read, change, write, and again after a
-    /// conflict.
-    func countUp(_ id: DocumentID, to goal: Int) async throws {
+    /// Increments the member `count` of a document step by step, as an app would: it reads, changes and writes, and
+    /// repeats that after a conflict.
+    func incrementCount(_ id: DocumentID, to goal: Int) async throws {
         var count = 0
         while count < goal {
             guard let document = try await stored(id) else { return }

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// Two bots that take each other's attachments for different ones would write without an end.
+    /// If two bots considered each other's attachments different, they would write endlessly.
     @Test(arguments: [("Hello", 0), ("Hallo", 1)])
     func attachmentCompressedByCouchDBIsReadAndCompared(stored: String, writes: Int) async throws {
         let text = #"{"content_type":"text/plain","revpos":1,"digest":"md5-+Cm5FPxHz8nAdHwRnCfPGw==","length":5"#

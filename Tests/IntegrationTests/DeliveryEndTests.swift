@@ -10,13 +10,14 @@ import Rules
 import TestKit
 import Testing
 
-/// Whatever a gateway answers, each change comes to an end, and with the right one.
+/// Whatever a gateway answers, each change is finished, with the right outcome.
 @Suite(.limitedParallelism) struct DeliveryEndTests {
     private static func keys(_ request: TestRequest) -> [String] {
         (try? JSONText(request.body).root["keys"]?.elements.compactMap(\.string)) ?? []
     }
 
-    /// An answer of `_all_docs`: what `found` gives is there, with its revision and members; all else is missing.
+    /// An answer of `_all_docs`. The documents for which `found` returns a revision and members exist; all others are
+    /// missing.
     private static func documents(
         _ request: TestRequest, _ found: (String) -> (revision: String, members: String)?
     ) -> ScriptedServer.Answer {
@@ -28,7 +29,7 @@ import Testing
         return .init(body: #"{"rows":[\#(rows.joined(separator: ","))]}"#)
     }
 
-    /// Of the only document of a bulk write.
+    /// The id of the only document of a bulk write.
     private static func task(in request: TestRequest) -> String? {
         (try? JSONText(request.body))?.root["docs"]?.elements.map { $0["task"]?.string }.first ?? nil
     }
@@ -37,7 +38,8 @@ import Testing
         [{"merge":{"done":true}},{"put":{"id":"last","document":{"task":{"jq":"._id"}},"if_exists":"merge"}}]
         """
 
-    /// After a refusal the wishes are written one by one. Each undid the one before, which was then written again.
+    /// Regression: after a refusal, the writes were sent one by one. Each undid the previous one, which was then
+    /// written again.
     @Test func putsOfOneDocumentWrittenOneByOneEnd() async throws {
         try await withDirectory { directory in
             let last = Locked<(number: Int, task: String)>((0, ""))
@@ -59,7 +61,7 @@ import Testing
                         if last.number > 1, task != "t2" { last.task = task }
                         return last.number
                     }
-                    // The first one, of all three, and that of one of them.
+                    // Accepts the first write, of all three documents, and the write of `t2` alone.
                     guard number > 1, task != "t2" else {
                         return .init(
                             status: 201, body: #"[{"id":"last","error":"forbidden","reason":"no","status":403}]"#)
@@ -76,7 +78,8 @@ import Testing
         }
     }
 
-    /// A document that is refused as a conflict though nobody else writes it held its cause up for ever.
+    /// Regression: a document that was always refused as a conflict, without another writer, blocked its trigger
+    /// forever.
     @Test func putThatAlwaysConflictsEnds() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -96,7 +99,7 @@ import Testing
         }
     }
 
-    /// Others change the document faster than it is decided: what it leads to was never written.
+    /// Regression: if a document changed faster than it was decided, the documents that it leads to were never written.
     @Test func constantlyChangingDocumentIsNotStarved() async throws {
         try await withDirectory { directory in
             let edits = Locked(1)
@@ -122,7 +125,7 @@ import Testing
         }
     }
 
-    /// What two documents want of a third, one after the other, leaves it as it is: no revision for nothing.
+    /// If the net effect of two documents on a third one is nothing, no revision is written.
     @Test func existingResultIsNotWrittenAgain() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -143,7 +146,7 @@ import Testing
         }
     }
 
-    /// One write does it for all that a batch wants of a document, in a dry run too.
+    /// All effects of a batch on one document are one write, in a dry run too.
     @Test(
         .enabled(
             if: try RealServer.fromEnvironment() == nil, "batches are cut as the answers of a server far away come in"))
@@ -164,7 +167,7 @@ import Testing
                     then: [{ put: { id: last, document: { task: { jq: ._id } }, if_exists: merge } }]
                 """)
             let tasks = (0..<50).map { (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task"}"#) }
-            // Its task comes before it, as the gateway lists them, and is decided in the same batch.
+            // Gateways list its task before it, in the same batch.
             try await bed.load(tasks + [("u", #"{"_id":"u","type":"list","task":"t7"}"#)])
             let dry = try await bed.fix(rules, state: "dry") {
                 $0.preview = Preview { _ in }
@@ -205,7 +208,7 @@ import Testing
         }
     }
 
-    /// Each document, and each other one that it leads to, is read by itself where lists are closed.
+    /// If lists are forbidden, each document, and each document that it leads to, is read alone.
     @Test func documentsAreReadSinglyWithoutPermissionToList() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
@@ -231,7 +234,7 @@ import Testing
         }
     }
 
-    /// A firewall that lets nothing pass but a request for nothing is no reason to set every document aside.
+    /// A firewall that blocks everything except a request without documents must not dead-letter every document.
     @Test func firewallThatBlocksAllDocumentsEndsTheRun() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -248,7 +251,8 @@ import Testing
         }
     }
 
-    /// nginx says 502 or 504 where the gateway died over one document: the others of the batch never came through.
+    /// Regression: nginx answers 502 or 504 if the gateway crashed over one document, and the rest of the batch was
+    /// never written.
     @Test(.limitedParallelism(isLong: true), arguments: [502, 503, 504])
     func documentThatAProxyRejectsDelaysNoOther(status: Int) async throws {
         try await withDirectory { directory in
@@ -268,7 +272,7 @@ import Testing
         }
     }
 
-    /// Somebody switches a document to and fro. That undoes nothing: the last state counts.
+    /// A user toggles a document repeatedly. That is no loop: the last state counts.
     @Test func documentToggledRepeatedlyKeepsItsDerivedValue() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -292,7 +296,8 @@ import Testing
         }
     }
 
-    /// A dry run did not count the dead letters of skipped rules where something was put, nor the rules that had nothing to do.
+    /// Regression: after a `put`, a dry run counted neither the dead letters of skipped rules nor the rules that had
+    /// nothing to do.
     @Test func dryRunCountsDeadLettersAndRulesAsTheRunDoes() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(

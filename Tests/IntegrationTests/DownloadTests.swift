@@ -11,14 +11,14 @@ import Rules
 import TestKit
 import Testing
 
-/// Bots whose rules attach what a server gives.
+/// Bots whose rules attach downloads.
 @Suite(.limitedParallelism) struct DownloadTests {
-    /// A server of pictures; remembers what it was asked.
+    /// A server of pictures, which records its requests.
     private final class Pictures: Sendable {
         private let seen: Locked<[TestRequest]>
         let server: TestServer
 
-        /// - Parameter script: Takes the request, and how many of this path came before it.
+        /// - Parameter script: Gets the request, and the number of earlier requests for this path.
         init(_ script: @escaping @Sendable (TestConnection, TestRequest, Int) throws -> Void) throws {
             let seen = Locked<[TestRequest]>([])
             self.seen = seen
@@ -49,8 +49,8 @@ import Testing
 
     private static let png = ["Content-Type: image/png"]
 
-    /// Retries that come soon.
-    private static func hasty(_ settings: inout BotSettings) {
+    /// Makes retries come soon.
+    private static func withFastRetries(_ settings: inout BotSettings) {
         settings.delivery.outside.backoff.base = .milliseconds(5)
         settings.delivery.outside.backoff.cap = .milliseconds(50)
     }
@@ -64,7 +64,7 @@ import Testing
         return document.root["_attachments"]?["image"]
     }
 
-    /// - Returns: The revision before.
+    /// - Returns: The previous revision.
     @discardableResult
     private func edit(_ bed: BotTestBed, _ id: DocumentID) async throws -> String {
         guard case .found(let revision, let document)? = try await bed.phone.allDocs(keys: [id]).first else {
@@ -98,7 +98,7 @@ import Testing
             let stub = try #require(try await attachment(bed, "a"))
             #expect(stub["length"]?.integer == 7)
             #expect(stub["content_type"]?.string == "image/png")
-            // Another process, and the document has changed.
+            // In another process, after the document has changed.
             #expect(try await edit(bed, "a").hasPrefix("2-"))
             let second = try await bed.runOnce(rules)
             #expect(second.written == 0)
@@ -215,7 +215,7 @@ import Testing
             }
             try await bed.load([Self.document("a", "/a")])
             let rules = try bed.rules(try pictures.rules(bed, "timeout: 200ms"))
-            let counters = try await bed.runOnce(rules, configure: Self.hasty)
+            let counters = try await bed.runOnce(rules, configure: Self.withFastRetries)
             #expect(counters.written == 1)
             #expect(pictures.requests("/a").count == 2)
         }
@@ -223,7 +223,7 @@ import Testing
 
     @Test func contentThatFailsWhileOthersSucceedIsADeadLetter() async throws {
         try await BotTestBed.with { bed in
-            // Others are given once it has failed.
+            // Serves the other pictures once the bad one has failed.
             let bad = EventCounter()
             let pictures = try Pictures { connection, request, _ in
                 guard request.target == "/bad" else {
@@ -235,7 +235,7 @@ import Testing
             }
             let rules = try pictures.rules(bed)
             try await bed.load([Self.document("bad", "/bad")] + (0..<5).map { Self.document("g\($0)", "/g\($0)") })
-            let counters = try await bed.runOnce(try bed.rules(rules), configure: Self.hasty)
+            let counters = try await bed.runOnce(try bed.rules(rules), configure: Self.withFastRetries)
             #expect(counters.written == 5)
             #expect(bad.count == 8)
             let letters = try deadLetters(bed, rules)
@@ -254,7 +254,7 @@ import Testing
             try await bed.load([Self.document("a", "/a")])
             let error = await #expect(throws: RunError.self) {
                 try await bed.runOnce(try bed.rules(rules)) { settings in
-                    Self.hasty(&settings)
+                    Self.withFastRetries(&settings)
                     settings.delivery.retries.retryFor = .milliseconds(100)
                 }
             }
@@ -292,7 +292,7 @@ import Testing
         }
     }
 
-    /// The documents were decided again and again, without an end.
+    /// Regression: the documents were decided again and again, endlessly.
     @Test func missingTokenFileDoesNotStopTheRun() async throws {
         try await BotTestBed.with { bed in
             let file = bed.directory + "/token"
@@ -317,7 +317,7 @@ import Testing
             then: [ { merge: { done: true } } ]
         """
 
-    /// Gives nothing before it may.
+    /// Answers once `mayAnswer` is true.
     private static func pictures(once mayAnswer: Monitor<Bool>) throws -> Pictures {
         try Pictures { connection, _, _ in
             mayAnswer.block { $0 }
@@ -325,7 +325,7 @@ import Testing
         }
     }
 
-    /// Once each batch waited for two at a time, and all its documents with them.
+    /// Regression: each batch, with all its documents, waited for two downloads at a time.
     @Test(arguments: [false, true])
     func slowServerDelaysNoOtherChanges(hasLog: Bool) async throws {
         let mayAnswer = Monitor(false)
@@ -343,7 +343,7 @@ import Testing
                 try await bed.wait(until: slow.map(\.0)) { $0["_attachments"] != nil }
             }
             #expect(counters.deadLetters == 0)
-            // Nothing was downloaded in vain.
+            // Nothing was downloaded unnecessarily.
             for (index, _) in slow.enumerated() { #expect(pictures.requests("/\(index)").count == 1) }
         }
     }
@@ -366,7 +366,7 @@ import Testing
         }
     }
 
-    /// A document that needs several contents, none of which may be kept, gets them all.
+    /// A document that needs several contents gets all of them, even if none may be cached.
     @Test(arguments: [("no-store", 1), ("no-cache", 1), ("max-age=600", 1), ("max-age=600", 13 << 20)])
     func documentGetsSeveralContentsOfASlowServer(control: String, length: Int) async throws {
         let body = String(repeating: "p", count: length)

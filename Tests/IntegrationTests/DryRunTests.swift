@@ -8,7 +8,7 @@ import Rules
 import TestKit
 import Testing
 
-/// A dry run refuses what the run refuses.
+/// A dry run refuses what a run refuses.
 @Suite(.limitedParallelism) struct DryRunTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -27,7 +27,7 @@ import Testing
                     then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
                 """,
             documents: [("t", #"{"_id":"t"}"#)], written: 10, deadLetters: 1),
-        // The last document is not put, because it is there. But its trigger would be changed.
+        // The last document is not put, because it exists. But its trigger would be changed.
         Case(
             testDescription: "a chain that is too long, of which only the change of the trigger is left",
             rules: """
@@ -41,7 +41,7 @@ import Testing
                 ("t", #"{"_id":"t"}"#),
                 (DocumentID(String(repeating: "z", count: 11) + "t"), #"{"_id":"zzzzzzzzzzzt","seen":true}"#),
             ], written: 20, deadLetters: 1),
-        // It has a member twice, so a merge can't tell which one is meant.
+        // It has the member twice, so a merge can't tell which one is meant.
         Case(
             testDescription: "a put that is impossible",
             rules: """
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// It showed a write that the run refuses, because somebody undoes it each time.
+    /// Regression: it showed a write that the run refuses, because another writer undoes it each time.
     @Test func dryRunDoesNotShowUndoneWrites() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -82,16 +82,16 @@ import Testing
                     when: { type: door }
                     then: [{ merge: { open: true } }]
                 """)
-            func shut() async throws {
+            func closeDoor() async throws {
                 let stored = try await bed.stored("door")?.root["_rev"]?.string
                 let revision = stored.map { #""_rev":"\#($0)","# } ?? ""
                 try await bed.load([("door", #"{"_id":"door",\#(revision)"type":"door","open":false}"#)])
             }
             for _ in 0..<2 {
-                try await shut()
+                try await closeDoor()
                 #expect(try await bed.runOnce(rules, configure: Self.configure).written == 1)
             }
-            try await shut()
+            try await closeDoor()
             let dry = try await preview(rules, bed)
             #expect(dry.preview.written == 0 && dry.deadLetters == 1)
             let done = try await bed.runOnce(rules, configure: Self.configure)
@@ -101,7 +101,7 @@ import Testing
 
     private static func configure(_ settings: inout BotSettings) { settings.effectLimits?.sameContent = 3 }
 
-    /// What a `--once` run would do.
+    /// The dry run of a `--once` run.
     private func preview(_ rules: RuleSet, _ bed: BotTestBed) async throws -> RunCounters {
         try await bed.runOnce(rules) { settings in
             settings.delivery.preview = Preview { _ in }

@@ -102,7 +102,7 @@ import Transfer
     }
 
     @Test func ruleSetsAnExpiryOnce() async throws {
-        // The rule alone is enough: it needs the present expiry.
+        // The rule alone is enough, because it needs the current expiry.
         try await with(keeps: false) { bed in
             let rules = try bed.rules("{version: 1, rules: [{name: a, when: {type: task}, then: [expire: 30d]}]}")
             try await bed.load([document("a"), document("b", expires: false)])

@@ -8,18 +8,19 @@ import TestKit
 import Testing
 import Transfer
 
-/// One attachment that does not come, or not as its stub says, must not end an export; an outage must be waited for.
+/// A missing or wrong attachment must not end an export. An outage must be waited for.
 @Suite(.limitedParallelism) struct ExportAttachmentFaultTests {
-    /// Of "new".
+    /// The digest of "new".
     private static let digest = "sha1-wqawPxkN+ytKqR+K+NR3qbw0Adw="
 
     private struct Hangup: Error {}
 
-    /// A document with the attachments `bad` and `good`, the second of which comes; and one behind it.
+    /// Exports a document with the attachments `bad` and `good`, of which the second can be read, and one document
+    /// after it.
     ///
     /// - Parameters:
-    ///   - bad: Answers for the first attachment; gets the number of the request.
-    ///   - outage: The requests, of whatever kind, that the gateway does not answer.
+    ///   - bad: Answers requests for the first attachment; gets the number of the request.
+    ///   - outage: The numbers of the requests, of any kind, that the gateway does not answer.
     private func export(
         name: String = "bad", retryFor: Duration = .milliseconds(400),
         outage: ClosedRange<Int>? = nil,
@@ -28,7 +29,7 @@ import Transfer
     ) async throws {
         try await withDirectory { directory in
             let asked = Monitor(0)
-            let askedForBad = Monitor(0)
+            let badRequests = Monitor(0)
             let stub = #"{"content_type":"image/png","digest":"\#(Self.digest)","length":3,"stub":true}"#
             let document = #"{"_id":"a","_rev":"1-a","_attachments":{"\#(name)":\#(stub),"good":\#(stub)}}"#
             let rows = [("a", document), ("b", #"{"_id":"b","_rev":"1-b"}"#)].map { id, document in
@@ -56,7 +57,7 @@ import Transfer
                         try connection.answer(headers: json, body: #"{"rows":[\#(body)]}"#)
                     case (_, "/todo/a/good"): try connection.answer(headers: ["Content-Type: image/png"], body: "new")
                     default:
-                        let number = askedForBad.with { asked in
+                        let number = badRequests.with { asked in
                             asked += 1
                             return asked
                         }
@@ -78,7 +79,7 @@ import Transfer
         }
     }
 
-    /// The bad one keeps its stub, the good one has its bytes, and the export went on.
+    /// The bad attachment keeps its stub, the good one has its bytes, and the export continued.
     private func expectOneMissing(_ report: ExportReport, _ lines: [JSONText], _ manifest: ExportManifest) {
         #expect(lines.count == 2)
         let attachments = lines.first?.root["_attachments"]?.members.map(\.value) ?? []
@@ -136,7 +137,7 @@ import Transfer
             if number <= 2, status != 404 {
                 try connection.answer(status, headers: ScriptedServer.syncGateway, body: #"{"error":"wait"}"#)
             } else if number <= 2 {
-                // As Sync Gateway says of a database that is not there at the moment.
+                // Sync Gateway's answer while a database is unavailable.
                 try connection.answer(
                     404, headers: ScriptedServer.syncGateway,
                     body: #"{"error":"not_found","reason":"no such database \"todo\""}"#)
@@ -150,7 +151,8 @@ import Transfer
         }
     }
 
-    /// Four attachments at a time waited as long as `--retry-for` allows, one group after the other.
+    /// Regression: the export waited as long as `--retry-for` allows for each group of four attachments, one group
+    /// after the other.
     @Test func failingAttachmentsAreNotEachWaitedFor() async throws {
         try await withDirectory { directory in
             let stub = #"{"content_type":"image/png","digest":"\#(Self.digest)","length":3,"stub":true}"#
@@ -171,14 +173,14 @@ import Transfer
                 place: ExportPlace(directory + "/o"), report: report, logger: BotTestBed.logger
             ).run()
             #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.missingBodies == 40)
-            // The first four are asked for again and again; those that are under way then may be, too.
+            // The first four are requested repeatedly, and perhaps those that are under way when they fail.
             let attempts = (0..<40).map { server.requests("/todo/a/x\($0)").count }
             #expect(attempts.prefix(4).allSatisfy { $0 >= 3 }, "\(attempts)")
             #expect(attempts.dropFirst(8).allSatisfy { $0 == 1 }, "\(attempts)")
         }
     }
 
-    /// From the first attachment on, the gateway is gone for a while.
+    /// The gateway is unavailable for a while, from the first attachment on.
     @Test func outageIsWaitedOutAndFailsNoAttachment() async throws {
         try await export(retryFor: .seconds(300), outage: 5...12) { connection, _ in
             try connection.answer(headers: ["Content-Type: image/png"], body: "new")
@@ -189,7 +191,7 @@ import Transfer
         }
     }
 
-    /// 2.3 GB were read before anybody looked at the length.
+    /// Regression: 2.3 GB were read before the length was checked.
     @Test(arguments: [false, true]) func attachmentIsReadUpToTheLengthOfItsStub(isGuarded: Bool) async throws {
         let sent = Monitor(0)
         try await export { connection, _ in
@@ -204,7 +206,7 @@ import Transfer
         } check: {
             expectOneMissing($0, $1, $2)
         }
-        // What the network and the read-ahead hold, for each attempt.
+        // The bytes that the network and the read-ahead buffer, for each attempt.
         #expect(sent.with { $0 } < 100 << 20)
     }
 
@@ -234,7 +236,7 @@ import Transfer
                     "\(Array((member.name.string ?? "").unicodeScalars).count) \(String(decoding: bytes, as: UTF8.self))"
             }
             #expect(bodies.sorted() == ["1 one", "2 two"])
-            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", comparesWithGateway: true).isEmpty)
         }
     }
 }

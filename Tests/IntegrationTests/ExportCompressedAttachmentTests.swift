@@ -9,23 +9,23 @@ import TestKit
 import Testing
 import Transfer
 
-/// CouchDB keeps what was uploaded as gzip as it came: its digest and length are those of the compressed bytes, and it
-/// decompresses them for whoever does not ask for gzip.
+/// CouchDB stores an upload with `Content-Encoding: gzip` as it is. Its digest and length are those of the compressed
+/// bytes, and CouchDB decompresses it for clients that do not accept gzip.
 @Suite(.limitedParallelism) struct ExportCompressedAttachmentTests {
     private static let plain = [UInt8](repeating: UInt8(ascii: "a"), count: 4_000)
     private static let compressed = Gzip.compress(plain)
     private static let folder = "files"
 
-    /// What a server says of an attachment, and what it sends.
+    /// The stub of an attachment, and the bytes that the server sends.
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var type = "application/x-thing"
-        /// Nil: the same.
+        /// Nil: the same type.
         var answeredType: String?
         var stored = ExportCompressedAttachmentTests.compressed
         var digest: String?
         var length: Int?
-        /// For those who do not ask for gzip. Nil: breaks off.
+        /// The bytes for clients that do not accept gzip. Nil: the connection breaks.
         var decompressed: [UInt8]? = ExportCompressedAttachmentTests.plain
         var takesAcceptEncoding = true
     }
@@ -51,7 +51,7 @@ import Transfer
         }
     }
 
-    /// Texts that CouchDB has compressed itself: the length is that of the text. They were not checked.
+    /// Regression: text that CouchDB has compressed itself was not verified. The length is that of the text.
     @Test(
         arguments: [
             Case(testDescription: "as stored", type: "text/plain", length: plain.count),
@@ -101,14 +101,14 @@ import Transfer
         }
     }
 
-    /// More comes out of each of its pieces than memory should hold.
+    /// Each compressed piece expands to more than may be held in memory.
     @Test func highlyCompressedAttachmentsAreExportedWhole() async throws {
         let plain = [UInt8](repeating: 0, count: 8 << 20)
         let sent = Case(testDescription: "zeros", stored: Gzip.compress(plain), decompressed: plain)
         try await export(sent, isInline: false) { _, bytes, _ in #expect(bytes == plain) }
     }
 
-    /// CouchDB compresses in more than one way, and types of its settings, so its digest does not tell: only the bytes do.
+    /// CouchDB's compression level and types are configurable, so its digest decides nothing. Only the bytes do.
     @Test(arguments: ["text/plain", "image/png"], [(false, true), (true, true), (true, false), (false, false)])
     func attachmentReplacedByOneOfTheSameLengthIsFound(type: String, _ variant: (isReplaced: Bool, isInline: Bool))
         async throws
@@ -157,7 +157,7 @@ import Transfer
 
     // MARK: - A server with one document
 
-    /// - Parameter check: Gets the attachment as it is exported, and its bytes if there are any.
+    /// - Parameter check: Gets the attachment as it is exported, and its bytes if they were exported.
     private func export(
         _ sent: Case, isInline: Bool, check: (JSONValue, [UInt8]?, ExportManifest) throws -> Void
     ) async throws {
@@ -227,17 +227,17 @@ import Transfer
         attachment request: TestRequest, with sent: Case, _ headers: [String], _ connection: TestConnection
     ) throws {
         let isCompressed = sent.takesAcceptEncoding && request.values(of: "Accept-Encoding") == ["gzip"]
-        // Of what it decompresses, CouchDB does not tell the length.
+        // CouchDB sends no length with decompressed content.
         let own =
             isCompressed
             ? ["Content-Encoding: gzip", "Content-Length: \(sent.stored.count)"] : ["Transfer-Encoding: chunked"]
         try connection.write((["HTTP/1.1 200 OK"] + headers + own).joined(separator: "\r\n") + "\r\n\r\n")
         if isCompressed { return try connection.write(sent.stored) }
-        guard let decompressed = sent.decompressed else { throw BrokenOff() }
+        guard let decompressed = sent.decompressed else { throw Aborted() }
         try connection.write(String(decompressed.count, radix: 16) + "\r\n")
         try connection.write(decompressed)
         try connection.write("\r\n0\r\n\r\n")
     }
 
-    private struct BrokenOff: Error {}
+    private struct Aborted: Error {}
 }

@@ -7,7 +7,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Gateways that cut connections, refuse, change their documents meanwhile, or send what is not a document.
+/// Gateways that cut connections, refuse requests, change documents during the export, or send invalid documents.
 @Suite(.limitedParallelism) struct ExportFaultTests {
     private func export(
         _ server: ScriptedServer, _ path: String, configure: (inout ExportSettings) -> Void = { _ in }
@@ -78,7 +78,8 @@ import Transfer
         }
     }
 
-    /// A document that changes between two answers comes twice; one that is deleted meanwhile comes and goes.
+    /// A document that changes between two answers is listed twice. One that is deleted during the export is listed,
+    /// then missing.
     @Test(arguments: [OutputFormat.ndjson, .json])
     func feedReplacesTheDocumentListIfThatIsRefused(format: OutputFormat) async throws {
         try await withDirectory { directory in
@@ -120,7 +121,7 @@ import Transfer
             @Sendable func document(_ revision: String, _ digest: String) -> String {
                 #"{"_id":"a","_rev":"\#(revision)","_attachments":{"p":{"content_type":"image/png","digest":"\#(digest)","length":3,"stub":true}}}"#
             }
-            // Of "new".
+            // The digest of "new".
             let digest = "sha1-wqawPxkN+ytKqR+K+NR3qbw0Adw="
             let server = try ScriptedServer { request, number in
                 switch (request.method, request.path) {
@@ -162,7 +163,8 @@ import Transfer
         }
     }
 
-    /// The address of an attachment may be forbidden, or look as if it were of no database, where all others are not.
+    /// Requests for one attachment may be forbidden, or be answered as if the database did not exist, while others
+    /// succeed.
     @Test(arguments: [
         (401, #"{"error":"Unauthorized","reason":"Invalid login"}"#),
         (403, #"{"error":"forbidden","reason":"missing channel access"}"#),
@@ -184,8 +186,8 @@ import Transfer
             #expect(try lines(directory + "/o") == [document, #"{"_id":"b"}"#])
             #expect(report.state.counters.deadLetters == 1)
             #expect(try ExportManifest.read(directory + "/o.manifest.json").counts.missingBodies == 1)
-            let leftBehind = try FileManager.default.subpathsOfDirectory(atPath: directory + "/files")
-            #expect(leftBehind.isEmpty)
+            let remainingFiles = try FileManager.default.subpathsOfDirectory(atPath: directory + "/files")
+            #expect(remainingFiles.isEmpty)
         }
     }
 
@@ -204,14 +206,14 @@ import Transfer
         }
     }
 
-    /// The same instance, so that another port may be the same server.
+    /// With the same instance id, so that another port may be the same server.
     private static func information(newest: Int) -> String {
         #"{"db_name":"todo","update_seq":\#(newest),"state":"Online","instance_start_time":1234}"#
     }
 
-    /// A node of a cluster that reports a lower newest sequence than the one that was saved. In each case its feed has
-    /// a change after that one; or it has none, as after a reset, even if the same documents are there again; or this
-    /// user may not read it.
+    /// A node of a cluster that reports a lower newest sequence than the saved one. Its feed has a change after the
+    /// saved one, or none, as after a reset, even if the same documents exist again. Or this user may not read the
+    /// feed.
     private static func nodeThatIsBehind(_ feed: NodeFeed) throws -> ScriptedServer {
         try ScriptedServer(information: information(newest: 900)) { request, _ in
             guard request.path == "/todo/_changes" else { return request.path == "/todo/_all_docs" ? page([]) : nil }
@@ -247,9 +249,9 @@ import Transfer
             await expectReset(isReset) {
                 _ = try await export(node, directory + "/p") { $0.since = .manifest(directory + "/o.manifest.json") }
                 #expect(try lines(directory + "/p") == [#"{"_id":"c","_rev":"1-c"}"#])
-                // The next export neither repeats nor misses what there was.
+                // The next export neither repeats nor misses documents.
                 #expect(try ExportManifest.read(directory + "/p.manifest.json").to == SequenceID("1000"))
-                // It knows documents too, though it has read but one.
+                // It knows all documents, although it has read only one.
                 let next = try Self.nodeThatIsBehind(feed)
                 _ = try await export(next, directory + "/q") { $0.since = .manifest(directory + "/p.manifest.json") }
             }

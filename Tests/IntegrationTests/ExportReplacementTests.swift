@@ -6,7 +6,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// An export takes the place of an earlier one of the same kind, and of nothing else.
+/// An export replaces an earlier export of the same kind, and no other file.
 @Suite(.limitedParallelism) struct ExportReplacementTests {
     private func withExport(
         _ name: String = "o.ndjson", _ body: (BotTestBed) async throws -> Void
@@ -38,7 +38,7 @@ import Transfer
             try FileManager.default.contentsOfDirectory(atPath: bed.directory).allSatisfy { !$0.contains("part") })
     }
 
-    /// Every file with what is in it.
+    /// Every file with its content.
     private func snapshot(_ bed: BotTestBed) throws -> [String: Data?] {
         let names = try FileManager.default.contentsOfDirectory(atPath: bed.directory)
         return Dictionary(
@@ -54,7 +54,7 @@ import Transfer
         }
     }
 
-    /// It left 0 bytes.
+    /// Regression: it left a file of 0 bytes.
     @Test func incrementalExportDoesNotReplaceAFullOne() async throws {
         try await withExport { bed in
             try await expectRefusal(bed, "full export") {
@@ -67,7 +67,7 @@ import Transfer
         try await withExport { bed in
             try await bed.export("i.ndjson") { $0.since = .manifest(bed.path("o.ndjson.manifest.json")) }
             try await bed.phone.put("e", body: Array("{}".utf8))
-            // The same stretch again, which has grown.
+            // Another export of the same range, which has grown.
             try await bed.export("i.ndjson") { $0.since = .manifest(bed.path("o.ndjson.manifest.json")) }
             #expect(try bed.ids("i.ndjson") == ["e"])
             let error = await #expect(throws: TransferError.self) {
@@ -160,7 +160,7 @@ import Transfer
         }
     }
 
-    /// Killed between its name and its manifest, it is run again without --resume.
+    /// A run that was killed after renaming the file, but before writing the manifest, is repeated without `--resume`.
     @Test func exportWithoutItsManifestIsIdentifiedByItsJournal() async throws {
         try await withExport { bed in
             let manifest = try bed.manifest("o.ndjson")
@@ -187,7 +187,8 @@ import Transfer
         }
     }
 
-    /// Killed between the removal of the old manifest and the new name: it was refused for ever.
+    /// Regression: if a run was killed after removing the old manifest, but before renaming the file, later runs were
+    /// always refused.
     @Test(arguments: [false, true])
     func exportKilledWhileReplacingIsNoObstacle(isResuming: Bool) async throws {
         try await withExport { bed in

@@ -73,7 +73,7 @@ import Transfer
         }
     }
 
-    /// No revision comes at all, so no single revision is the cause.
+    /// If no revision can be read, the cause is not a single revision.
     @Test func gatewayWithoutRevisionsEndsTheExport() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in

@@ -8,9 +8,9 @@ import TestKit
 import Testing
 import Transfer
 
-/// Documents that change while the feed is read to its end: of each, the export holds the last version or none.
+/// Documents that change while the feed is read: the export contains the last version of each, or none.
 @Suite(.limitedParallelism) struct ExportSupersededTests {
-    /// Of "new".
+    /// The digest of "new".
     private static let digest = "sha1-wqawPxkN+ytKqR+K+NR3qbw0Adw="
 
     private static func row(_ sequence: Int, _ id: String, _ revision: String, _ rest: String) -> String {
@@ -49,7 +49,7 @@ import Transfer
         }
     }
 
-    /// The rows of a feed whose end gets lost.
+    /// The rows of a feed whose last line gets lost.
     private static func cut(_ rows: [String]) -> ScriptedServer.Answer {
         var answer = ScriptedServer.feed(rows, last: 1000)
         answer.cutAfter = answer.body.utf8.count - 10
@@ -66,7 +66,7 @@ import Transfer
         try String(contentsOfFile: directory + "/o", encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    /// Bodies and stubs of lines that are not in the export any more were counted, and `verify` condemned it.
+    /// Regression: superseded lines were removed, but their bodies and stubs were counted, so `verify` failed.
     @Test(arguments: [false, true]) func supersededDocumentsAreNotCounted(isInline: Bool) async throws {
         let first = [
             Self.row(1, "a", "1-a", Self.attachment("p")), Self.row(2, "b", "1-b", Self.attachment("p")),
@@ -106,7 +106,7 @@ import Transfer
         }
     }
 
-    /// The outdated line stayed.
+    /// Regression: the outdated line stayed.
     @Test(arguments: [OutputFormat.ndjson, .json, .csv])
     func documentThatNoLongerMatchesIsNotExported(format: OutputFormat) async throws {
         try await export(
@@ -126,7 +126,7 @@ import Transfer
         }
     }
 
-    /// Whatever the gateway answers when it is asked for the document again.
+    /// Whatever the gateway answers to the second request for the document.
     @Test(arguments: [403, 410, 418, 451, 500])
     func readDocumentIsKeptIfItsAttachmentIsMissing(status: Int) async throws {
         let missing = ScriptedServer.Answer(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)

@@ -49,7 +49,7 @@ import Transfer
             #expect(manifest.from == nil)
             #expect(manifest.to != nil)
             #expect(try await bed.verify("o.ndjson").isEmpty)
-            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", comparesWithGateway: true).isEmpty)
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: bed.directory).sorted()
                     == ["o.ndjson", "o.ndjson.manifest.json"])
@@ -67,7 +67,7 @@ import Transfer
             let compressed = try bed.bytes("o.json.gz")
             let array = try JSONText(Gzip.decompress(compressed, limit: 1 << 20)).root
             #expect(array.elements.compactMap { $0["_id"]?.string } == (0..<10).map { Self.id($0 * 3).text })
-            #expect(try await bed.verify("o.json.gz", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.json.gz", comparesWithGateway: true).isEmpty)
         }
     }
 
@@ -87,7 +87,7 @@ import Transfer
 
     // MARK: - Interruptions
 
-    /// What lies on the disk at any instant is what a killed run leaves.
+    /// Each state of the disk during an export may be what a killed run leaves.
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
     func resumeAfterAnyKillGivesTheSameResult(name: String) async throws {
         try await BotTestBed.with { bed in
@@ -103,7 +103,8 @@ import Transfer
             while copies.count < 8, !FileManager.default.fileExists(atPath: bed.path(name)) {
                 let copy = "copy\(copies.count)"
                 try FileManager.default.createDirectory(atPath: bed.path(copy), withIntermediateDirectories: true)
-                // The journal is read first: what it counts was written before it, and nothing is written without one.
+                // The journal is read first: everything that it counts was written before it, and nothing is written
+                // without a journal.
                 for file in [name + ".partial", name + ".part"] {
                     guard let data = FileManager.default.contents(atPath: bed.path(file)) else { break }
                     try data.write(to: URL(fileURLWithPath: bed.path(copy + "/" + file)))
@@ -151,7 +152,7 @@ import Transfer
             #expect(stops > 1)
             #expect(try bed.ids("o.ndjson") == (0..<1_200).map { Self.id($0).text })
             #expect(try bed.manifest("o.ndjson").resumed == stops - 1)
-            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", comparesWithGateway: true).isEmpty)
         }
     }
 
@@ -212,7 +213,7 @@ import Transfer
                 #expect(file.hasSuffix(Digest.sha256.hex(pictures[number % 3])))
             }
             #expect(try bed.manifest("o.ndjson").counts.bodies == 9)
-            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", comparesWithGateway: true).isEmpty)
 
             let damaged = bed.path("files/sha256/" + (try #require(files.first { $0.contains("/") })))
             var bytes = Array(try #require(FileManager.default.contents(atPath: damaged)))
@@ -237,11 +238,11 @@ import Transfer
                 #expect(body["data"].map { Array($0.rawContent) } == Base64.encode(pictures[number % 3]))
                 #expect(document["n"].map { String(decoding: $0.bytes, as: UTF8.self) } == "12345678901234567890123")
             }
-            #expect(try await bed.verify(name, isAgainst: true).isEmpty)
+            #expect(try await bed.verify(name, comparesWithGateway: true).isEmpty)
         }
     }
 
-    /// More than are fetched at once, and documents between them that need not wait.
+    /// More attachments than are fetched at once, with documents between them that need not wait.
     @Test(arguments: [ExportOptions.Attachments.inline, .folder("files")])
     func waitingForAttachmentsKeepsTheOrder(kind: ExportOptions.Attachments) async throws {
         try await BotTestBed.with { bed in
@@ -261,7 +262,7 @@ import Transfer
             let counts = try bed.manifest("o.ndjson").counts
             #expect(counts.lines == 70)
             #expect(counts.bodies == 24)
-            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", comparesWithGateway: true).isEmpty)
             let names = try? FileManager.default.contentsOfDirectory(atPath: bed.path("files"))
             #expect(names == (isFolder ? ["sha256"] : nil))
         }
@@ -277,7 +278,7 @@ import Transfer
             try FileManager.default.createSymbolicLink(
                 atPath: bed.path("link"), withDestinationPath: bed.path("d/real"))
             try await bed.export("link")
-            #expect(try await bed.verify("link", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("link", comparesWithGateway: true).isEmpty)
             try await bed.export("next") { $0.since = .manifest(bed.path("link.manifest.json")) }
             #expect(try bed.lines("next").isEmpty)
             #expect(try bed.manifest("next").from == bed.manifest("d/real").to)
@@ -296,7 +297,7 @@ import Transfer
             let frame = try #require(findings.first { $0.kind == .framing })
             #expect(frame.message?.contains(name.hasSuffix("gz") ? "cut" : "]") == true)
             #expect(findings.contains { $0.kind == .length })
-            // A piece of a line is no line of the export.
+            // A part of a line does not count as a line of the export.
             #expect(!name.hasSuffix("gz") || !findings.contains { $0.kind == .line })
         }
     }
@@ -313,7 +314,7 @@ import Transfer
             let failure = await #expect(throws: RunError.self) {
                 try await bed.export("p.ndjson") { $0.since = SequenceID("99999999").map { .sequence($0) } }
             }
-            // CouchDB says so itself.
+            // CouchDB detects it itself.
             #expect(failure?.code == .databaseReset || failure?.code == .sequenceRefused)
             #expect(!FileManager.default.fileExists(atPath: bed.path("p.ndjson")))
         }
@@ -337,12 +338,12 @@ import Transfer
             let (full, next) = (try bed.manifest("full.ndjson"), try bed.manifest("next.ndjson"))
             #expect(next.from == full.to)
             #expect(next.counts.tombstones == 1)
-            #expect(try await bed.verify("next.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("next.ndjson", comparesWithGateway: true).isEmpty)
             try await bed.export("none.ndjson") {
                 $0.since = .manifest(bed.path("next.ndjson.manifest.json"))
             }
             #expect(try bed.lines("none.ndjson").isEmpty)
-            let findings = try await bed.verify("full.ndjson", isAgainst: true)
+            let findings = try await bed.verify("full.ndjson", comparesWithGateway: true)
             #expect(findings.map(\.kind) == [.different, .missing])
             #expect(findings.first?.path == "/type")
         }
@@ -361,7 +362,7 @@ import Transfer
             #expect(gone["_deleted"]?.bool == true)
             #expect(gone["_revisions"]?["ids"]?.childCount == 2)
             #expect(first.hasSuffix(gone["_revisions"]?["ids"]?.element(1)?.string ?? "-"))
-            #expect(try await bed.verify("o.ndjson", isAgainst: true).isEmpty)
+            #expect(try await bed.verify("o.ndjson", comparesWithGateway: true).isEmpty)
         }
     }
 }
@@ -410,11 +411,11 @@ extension BotTestBed {
         try ExportManifest.read(ExportPlace.manifest(of: path(name)))
     }
 
-    func verify(_ name: String, isAgainst: Bool = false) async throws -> [VerificationFinding] {
+    func verify(_ name: String, comparesWithGateway: Bool = false) async throws -> [VerificationFinding] {
         var findings: [VerificationFinding] = []
         let file = try ExportFile(path(name))
         try await ExportVerifier(file).verify { findings.append($0) }
-        guard isAgainst else { return findings }
+        guard comparesWithGateway else { return findings }
         try await GatewayComparison(
             file, gateway: phone, comparesRevisions: false, retries: .init(), logger: Self.logger
         ).compare { findings.append($0) }

@@ -17,14 +17,14 @@ import Testing
                     ? ScriptedServer.feed([ScriptedServer.row(1)], last: 1) : ScriptedServer.written(request)
             }
             #expect(try await server.runOnce(directory).counters.written == 1)
-            // `_cv` is left out: writes are guarded by `_rev`.
+            // `_cv` is left out, because `_rev` already guards the write.
             #expect(
                 server.requests("/todo/_bulk_docs").map(\.text)
                     == [#"{"docs":[{"type":"task","n":1.10,"_id":"t1","_rev":"1-a","done":true}]}"#])
         }
     }
 
-    /// The gateway could not read it just then, and sends no other row for it.
+    /// The gateway could not read the document at that moment, and sends no other row for it.
     @Test func rowWithoutItsBodyIsRead() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// A feed that reports an error of the gateway's own again and again must not keep a job for ever.
+    /// A job must not wait forever for a feed that keeps reporting an internal error of the gateway.
     @Test func permanentlyFailingFeedEndsAJob() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// CouchDB refuses the whole call for one document that it does not like.
+    /// CouchDB refuses the whole request because of one document.
     @Test func badDocumentDoesNotBlockOthers() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -92,8 +92,9 @@ import Testing
         }
     }
 
-    /// What CouchDB and Sync Gateway say of a document over which the function that validates it fails. A job waited for
-    /// that to pass, gave up, and did so again the next time.
+    /// The answers of CouchDB and Sync Gateway if the validation function fails on a document.
+    ///
+    /// Regression: a job waited for that to end, gave up, and did the same in the next run.
     @Test(
         arguments: [[3], [1, 2, 3, 4]],
         [
@@ -125,7 +126,8 @@ import Testing
         }
     }
 
-    /// What fell beside others that were written is written again with nothing else, and then it is an outage.
+    /// Documents that failed in a batch in which others were written are sent again alone. Then the failure is an
+    /// outage.
     @Test func outageWithinAnAnswerLosesNoDocument() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
@@ -187,7 +189,7 @@ import Testing
         }
     }
 
-    /// The write was taken, its answer never came. Sent again it meets a conflict, and there is nothing left to do.
+    /// The write was accepted, but its answer got lost. The repeated write gets a conflict, and nothing is left to do.
     @Test func lostAnswerCausesNoSecondWrite() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
@@ -269,7 +271,7 @@ import Testing
         }
     }
 
-    /// Refused by the gateway, the place to start from must not become the checkpoint.
+    /// A start sequence that the gateway refuses must not become the checkpoint.
     @Test func refusedStartSequenceIsNotSaved() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in
@@ -291,7 +293,7 @@ import Testing
         }
     }
 
-    /// A page of a proxy with status 400 says nothing about the documents: they do not become dead letters.
+    /// A proxy's error page with status 400 says nothing about the documents, so they do not become dead letters.
     @Test func refusalOfAProxyIsNotTakenForTheGateways() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
@@ -305,13 +307,13 @@ import Testing
         }
     }
 
-    /// The gateway fails on one document each time. It is found by halving; the others are written.
+    /// The gateway always fails on one document. Halving the batch finds it, and the others are written.
     @Test func documentThatTheGatewayFailsOnIsFound() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 if request.path == "/todo/_changes" { return Self.fourRows }
                 let ids = ScriptedServer.ids(in: request)
-                // Only once: otherwise this test would take as long as a daemon tolerates the refusal.
+                // Fail only once; otherwise this test would last as long as a daemon tolerates refusals.
                 guard !(ids.contains("t3") && ids.count > 1) else {
                     return .init(status: 500, body: #"{"error":"Internal Server Error","reason":"Internal error"}"#)
                 }
@@ -322,7 +324,7 @@ import Testing
         }
     }
 
-    /// `update_seq` is 0 while Sync Gateway is not online: no end to steer by.
+    /// `update_seq` is 0 while Sync Gateway is offline, so it does not show where the feed ends.
     @Test func offlineDatabaseDoesNotEndTheRunEarly() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer(
@@ -337,7 +339,7 @@ import Testing
         }
     }
 
-    /// Stopped while it waits for a gateway that refuses it, the bot ends at once and in good order.
+    /// A bot that is stopped while a gateway refuses it ends at once, cleanly.
     @Test func botInBackOffStopsOnRequest() async throws {
         try await withDirectory { directory in
             let refused = EventCounter()
@@ -357,7 +359,7 @@ import Testing
         }
     }
 
-    /// So does one whose writes are refused: what is not written is seen again by the next run.
+    /// So does a bot whose writes are refused. The next run decides the unwritten documents again.
     @Test func botWithWaitingWritesStopsOnRequest() async throws {
         try await withDirectory { directory in
             let refused = EventCounter()
@@ -379,7 +381,7 @@ import Testing
         }
     }
 
-    /// A proxy ends requests on which nothing moves; that is no trouble of the gateway.
+    /// A proxy ends idle requests. That is not a failure of the gateway.
     @Test(arguments: [408, 502, 504, 524])
     func idleRequestEndedByAProxyIsNoError(status: Int) async throws {
         let answered = EventCounter()
@@ -402,7 +404,7 @@ import Testing
         #expect(retries.count == 0)
     }
 
-    /// Written without its id it would become a new document, and another one at each try.
+    /// A document written without its id would become a new document in each attempt.
     @Test(arguments: [#"{"type":"task","_rev":"1-a"}"#, #"{"_id":7,"type":"task"}"#, #"{"_id":"t2","type":"task"}"#])
     func documentWithAnotherIDThanItsChangeIsDeadLettered(document: String) async throws {
         try await withDirectory { directory in

@@ -8,15 +8,14 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// What users of other followers of a changes feed complain about, and what happens here: reading.
+/// Bugs that users of other changes feed clients report, and what happens here: reading.
 ///
-/// Each test names the sources of its complaint. ``WriteRegressionTests`` and ``OperationRegressionTests`` have the
-/// others.
+/// Each test names its sources. ``WriteRegressionTests`` and ``OperationRegressionTests`` have the others.
 @Suite(.limitedParallelism) struct FeedRegressionTests {
-    /// The first training bot, concurrent-couch-follower#2, pouchdb#8037, ibm-cloud-sdk-common#49: the loop ended with
-    /// the first error, the pipe broke after a timeout, or a request never came back.
+    /// The first training bot, concurrent-couch-follower#2, pouchdb#8037, ibm-cloud-sdk-common#49: the loop ended at
+    /// the first error, the pipe broke after a timeout, or a request never returned.
     ///
-    /// Deadlines in single steps: `FeedDeadlineTests`, `DeadlineTests`.
+    /// Deadlines step by step: `FeedDeadlineTests`, `DeadlineTests`.
     @Test(arguments: [
         #""status":500"#, #""status":{"code":503,"retry_after":0}"#, #""status":{"code":429,"retry_after":0}"#,
         #""status":{"code":200,"body":"<html>sign in</html>"}"#, #""status":301"#, #""status":404"#,
@@ -26,7 +25,7 @@ import Testing
     func feedNeverStopsSilently(error: String) async throws {
         var settings = GatewaySettings()
         if error.contains("hang") || error.contains("heartbeats") {
-            // What brings nothing is left after a second instead of the 65 that it gets otherwise.
+            // A request without an answer ends after one second instead of the default 65 seconds.
             settings.deadlines.longpollGrace = .seconds(1) - ChangesRequest.defaultLongpollTimeout
         }
         try await BotTestBed.withTrouble(settings: settings) { bed, gateway in
@@ -34,8 +33,8 @@ import Testing
             try await bed.following(rules) {
                 try await bed.load(BotTestBed.tasks(0..<1))
                 try await bed.wait(until: "t0") { $0["done"]?.bool == true }
-                try gateway.misbehave(#"{"on":"_changes",\#(error),"times":1}"#)
-                // Ends the request that was open before.
+                try gateway.injectFaults(#"{"on":"_changes",\#(error),"times":1}"#)
+                // Ends the request that was already open.
                 try await bed.load([("other", #"{"_id":"other"}"#)])
                 while gateway.faultCounts.values.reduce(0, +) == 0 { try await Task.sleep(for: .milliseconds(10)) }
                 try await bed.load(BotTestBed.tasks(1..<2))
@@ -45,18 +44,18 @@ import Testing
         }
     }
 
-    /// cradle#85, node-couchdb-api#11, envoy#90, coax#1, changes-stream-rust#16: half an object, two objects, a comma of
-    /// its own in a piece.
+    /// cradle#85, node-couchdb-api#11, envoy#90, coax#1, changes-stream-rust#16: a piece contained half an object, two
+    /// objects, or only a comma.
     ///
     /// All cuts and all sizes: `ChangesParserTests`, `ContinuousFeedTests`.
     @Test
     func oneByteChunksMakeNoDifference() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<5))
-            try gateway.misbehave(#"{"slice":1}"#)
+            try gateway.injectFaults(#"{"slice":1}"#)
             #expect(try await bed.runOnce(try bed.rules(BotTestBed.doneRules)).written == 5)
             #expect(gateway.faultCounts["slice"] ?? 0 > 2)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<5)
         }
     }
@@ -80,24 +79,23 @@ import Testing
         }
     }
 
-    /// iriscouch/follow#91, cloudant-follow PR#2, nodejs-cloudant#59: a `last_seq` in mid-stream was taken for the
-    /// deletion of the database.
+    /// iriscouch/follow#91, cloudant-follow PR#2, nodejs-cloudant#59: a `last_seq` in the middle of the stream was
+    /// treated as the deletion of the database.
     @Test(arguments: [1, 3, 7])
     func lastSequenceInMidStreamIsNotTheEnd(rows: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<20))
-            try gateway.misbehave(#"{"last_seq_early":\#(rows)}"#)
+            try gateway.injectFaults(#"{"last_seq_early":\#(rows)}"#)
             let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules))
             #expect(counters.written == 20)
             #expect(counters.traffic.retries == 0)
             #expect(gateway.faultCounts["last_seq_early"] ?? 0 > 1)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<20)
         }
     }
 
-    /// sync_gateway#1529, #1475, logstash couchdb_changes#26: sequences that are no integers were refused, or became
-    /// others.
+    /// sync_gateway#1529, #1475, logstash couchdb_changes#26: sequences that are not integers were refused or changed.
     @Test(arguments: [
         ("7", "7"), ("\"7\"", "7"), ("\"0.0\"", "0.0"), ("\"388.1\"", "388.1"), ("\"12:34\"", "12%3A34"),
         ("\"5::34\"", "5%3A%3A34"), ("\"5:12:34\"", "5%3A12%3A34"),
@@ -121,7 +119,7 @@ import Testing
         }
     }
 
-    /// pouchdb#4604, sync_gateway#1309: the client asked for the same page for ever.
+    /// pouchdb#4604, sync_gateway#1309: the client requested the same page forever.
     @Test
     func feedWithoutProgressDoesNotLoop() async throws {
         let answered = EventCounter()
@@ -132,7 +130,7 @@ import Testing
                 try connection.answer(headers: ScriptedServer.syncGateway, body: page)
             }
         }
-        // At its end is who gets the page again from where it ends, also after the gateway has waited for all writes.
+        // A reader is at the end if the gateway returns the same page again, also after waiting for all writes.
         let reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
             retries: .init(), logger: BotTestBed.logger, noteRetry: {})
@@ -140,7 +138,7 @@ import Testing
         #expect(answered.count == 3)
     }
 
-    /// One that follows it asks on, but says so and takes its time.
+    /// A reader that follows the feed keeps requesting it, but logs a warning and slows down.
     @Test
     func repeatedPageIsReported() async throws {
         let server = try TestServer { connection in
@@ -161,7 +159,7 @@ import Testing
         }
     }
 
-    /// A busy gateway answered a longpoll for each single change, and had less time for what the changes led to.
+    /// A busy gateway answered each longpoll with a single change, and had less time for the resulting writes.
     @Test
     func readerWaitsForWorkBeforeTheNextRequest() async throws {
         let (asked, working) = (EventCounter(), EventCounter())
@@ -196,7 +194,7 @@ import Testing
         }
     }
 
-    /// Sequences that swing between two values were asked for 4,200 times a second.
+    /// Regression: if sequences alternated between two values, the feed was requested 4,200 times a second.
     @Test(arguments: [(2, FeedReader.FeedMode.longpoll), (3, .longpoll), (2, .continuous)])
     func cyclicFeedIsSlowedDown(cycle: Int, following: FeedReader.FeedMode) async throws {
         let answered = EventCounter()
@@ -242,18 +240,18 @@ import Testing
         var reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
             retries: .init(), logger: BotTestBed.logger, noteRetry: {})
-        // How long it waits: `FeedPaceTests`.
+        // `FeedPaceTests` test the length of the pauses.
         reader.waits.maxPause = .milliseconds(10)
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count < 20)
     }
 
-    /// The log says that the errors have ended, and that nothing is left to read.
+    /// The log says that the errors have ended, and that the feed has been read to its end.
     @Test
     func recoveryIsLogged() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<3))
-            try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
+            try gateway.injectFaults(#"{"on":"_changes","status":500,"times":2}"#)
             let (recovered, caughtUp) = (EventCounter(), EventCounter())
             var retries = RetryPolicy.Settings()
             retries.isDaemon = true
@@ -269,7 +267,7 @@ import Testing
                 tasks.addTask { try await reader.read(from: .start) { _, _ in } }
                 await caughtUp.wait(for: 1)
                 #expect(recovered.count == 1)
-                try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
+                try gateway.injectFaults(#"{"on":"_changes","status":500,"times":2}"#)
                 // Ends the longpoll that is open.
                 try await bed.load(BotTestBed.tasks(3..<4))
                 await caughtUp.wait(for: 2)
@@ -281,7 +279,7 @@ import Testing
         }
     }
 
-    /// The third such request only was looked into, after four minutes.
+    /// Regression: the client reacted only to the third such request, after four minutes.
     @Test
     func hangingLongpollIsReportedAtOnce() async throws {
         let server = try TestServer { connection in
@@ -305,30 +303,31 @@ import Testing
             tasks.cancelAll()
             await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
         }
-        // One that asked what there is, and the one that hung.
+        // The request that lists the existing changes, and the one that hung.
         #expect(server.accepted.count <= 2)
     }
 
     /// sync_gateway#3721, #4825: documents were missing after a compound `since`.
     ///
-    /// What Sync Gateway itself leaves out is brought in by `changebot fix`: `FixTests`.
+    /// `changebot fix` finds documents that Sync Gateway itself leaves out: `FixTests`.
     @Test
     func lateChangesAreProcessed() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<60))
-            try gateway.misbehave(#"{"reorder":8},{"on":"_changes","cut":[300,9000],"times":4}"#)
+            try gateway.injectFaults(#"{"reorder":8},{"on":"_changes","cut":[300,9000],"times":4}"#)
             #expect(try await bed.runOnce(try bed.rules(BotTestBed.doneRules)).written == 60)
             #expect(gateway.faultCounts["cut"] ?? 0 > 0)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<60)
         }
     }
 
-    /// The newest sequence comes before the others: a run that ends with what there was at its start does not end there.
+    /// The newest sequence comes before the others, so a run that ends with the changes that existed at its start does
+    /// not end there.
     @Test
     func changesBehindTheNewestAreProcessed() async throws {
         try await withDirectory { directory in
-            // So long that it comes in another piece than the row before it.
+            // Long enough to arrive in a later piece than the row before it.
             let text = String(repeating: "x", count: 2 << 20)
             let long = ScriptedServer.row(4).replacing(#""n":1.10"#, with: #""n":"\#(text)""#)
             let newest = ScriptedServer.row(6).replacing(#""seq":6"#, with: #""seq":"3::6""#)
@@ -342,20 +341,20 @@ import Testing
         }
     }
 
-    /// couchdb#3885, #3788, #748: the feed goes back to its beginning when shards move.
+    /// couchdb#3885, #3788, #748: the feed restarts from the beginning when shards move.
     @Test
     func rewoundFeedCausesNoSecondWrite() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<40))
-            try gateway.misbehave(#"{"duplicate":0.5},{"rewind":1000,"times":3},{"last_seq_early":15,"times":2}"#)
+            try gateway.injectFaults(#"{"duplicate":0.5},{"rewind":1000,"times":3},{"last_seq_early":15,"times":2}"#)
             #expect(try await bed.runOnce(rules).written == 40)
-            try gateway.misbehave(#"{"rewind":1000,"times":3},{"duplicate":1}"#)
+            try gateway.injectFaults(#"{"rewind":1000,"times":3},{"duplicate":1}"#)
             let again = try await bed.runOnce(rules)
             #expect(again.changes >= 40)
             #expect(again.written == 0)
             #expect(gateway.faultCounts["rewind"] ?? 0 > 0)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<40)
         }
     }

@@ -79,7 +79,7 @@ import Testing
             let rules = try bed.rules(Self.rules)
             try await bed.load(documents(40))
             #expect(try await bed.fix(rules) { $0.changeLimit = 4 }.written == 4)
-            // 0, 3, 5 and 6 are the first that a rule fires on.
+            // A rule fires on 0, 3, 5 and 6 first.
             #expect(try await bed.stored("t000006")?.root["complete"]?.bool == false)
             #expect(try await bed.stored("t000009")?.root["complete"] == nil)
             #expect(try await bed.fix(rules) { $0.changeLimit = 0 }.written == 0)

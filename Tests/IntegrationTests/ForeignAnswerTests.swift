@@ -5,7 +5,7 @@ import Revisions
 import TestKit
 import Testing
 
-/// A proxy with a wrong cache, or a broken gateway, answers with other revisions than those that were requested.
+/// A misconfigured caching proxy, or a broken gateway, answers with other revisions than those that were requested.
 @Suite(.limitedParallelism) struct ForeignAnswerTests {
     private static func server(_ texts: [String]) throws -> ScriptedServer {
         try ScriptedServer { request, _ in

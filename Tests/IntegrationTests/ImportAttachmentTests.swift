@@ -7,14 +7,14 @@ import TestKit
 import Testing
 import Transfer
 
-/// Attachments go with their documents, whichever way they come, and never as stubs without their bytes.
+/// Attachments are imported with their documents in every format, and never as stubs without their bytes.
 @Suite(.limitedParallelism) struct ImportAttachmentTests {
     private static let bodies: [[UInt8]] = [
         Array("hello".utf8), [], (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) },
         [UInt8](repeating: 0xFF, count: 100_001),
     ]
 
-    /// Bodies are shared by documents; ids and names are hard.
+    /// Several documents share each body; ids and names contain special characters.
     private func load(_ bed: BotTestBed) async throws {
         let lines = ImportRoundTripTests.hardIDs.enumerated().map { number, id in
             let data = [number % 4, (number + 1) % 4].map { Base64.encode(Self.bodies[$0]) }
@@ -23,10 +23,11 @@ import Transfer
                 + #""a/\u00e9 +%":{"content_type":"image/png","data":"\#(data[0])"},"b":{"data":"\#(data[1])"}}}"#
         }
         let state = try await bed.load(lines: lines)
-        #expect(state.counts == ImportCounts(inserted: 26), bed.complaint)
+        #expect(state.counts == ImportCounts(inserted: 26), bed.rejectionReasons)
     }
 
-    /// SHA-256 of all attachments, sorted by document and name: gateways list documents in different orders.
+    /// The SHA-256 digests of all attachments, sorted by document and name, because gateways list documents in
+    /// different orders.
     private func digests(_ bed: BotTestBed, _ folder: String) async throws -> [String] {
         try await bed.export(folder + ".ndjson") { $0.attachments = .folder(bed.path(folder)) }
         #expect(try await bed.verify(folder + ".ndjson").isEmpty)
@@ -38,7 +39,7 @@ import Transfer
         }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// With each of these limits from which on attachments are streamed.
+    /// Each of these limits, above which attachments are streamed.
     @Test func attachmentsFromAFolderAreComplete() async throws {
         try await BotTestBed.with { origin in
             try await load(origin)
@@ -54,7 +55,7 @@ import Transfer
                         settings.streamingThreshold = streamingThreshold
                     }
                     let state = try await target.load(file: "in.ndjson", configure: configure)
-                    #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
+                    #expect(state.counts == ImportCounts(inserted: 26), target.rejectionReasons)
                     #expect(try await digests(target, "files") == before, "\(streamingThreshold)")
                     #expect(try await target.contents() == contents, "\(streamingThreshold)")
                     let again = try await target.load(file: "in.ndjson") { settings in
@@ -77,7 +78,7 @@ import Transfer
                 try await BotTestBed.withEmbedded { target in
                     try target.write(name, bytes: try origin.bytes(name))
                     let state = try await target.load(file: name) { $0.streamingThreshold = streamingThreshold }
-                    #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
+                    #expect(state.counts == ImportCounts(inserted: 26), target.rejectionReasons)
                     #expect(try await digests(target, "files") == before, "\(streamingThreshold)")
                     let again = try await target.load(file: name) { settings in
                         settings.mode = .upsert
@@ -101,7 +102,7 @@ import Transfer
         }
     }
 
-    /// Another kind of server made the line, or CouchDB compressed the attachment at another level.
+    /// The line comes from another kind of server, or CouchDB compressed the attachment at another level.
     @Test(arguments: [
         ("sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=", 6, ImportCounts(changed: 1)),
         ("md5-sZRqySSS0jR8YjW00mERhA==", 6, ImportCounts(changed: 1)),
@@ -116,7 +117,7 @@ import Transfer
             let state = try await bed.load(lines: [#"{"_id":"a","n":2,"_attachments":{"x":\#(stub)}}"#]) {
                 $0.mode = .upsert
             }
-            #expect(state.counts == counts, bed.complaint)
+            #expect(state.counts == counts, bed.rejectionReasons)
             #expect(try await bed.phone.attachment("x", of: "a") == Array("hello\n".utf8))
             guard counts.rejected == 1 else { return }
             let reason = try bed.rejections().first?.reason ?? ""
@@ -124,7 +125,7 @@ import Transfer
         }
     }
 
-    /// The bytes are those that the line's stub names, or the document is not written.
+    /// A document is written only if the file has the bytes that the line's stub names.
     @Test(arguments: [1_000, 1 << 20]) func missingOrDamagedFileRejectsItsDocuments(
         streamingThreshold: Int
     ) async throws {
@@ -149,11 +150,11 @@ import Transfer
                 #expect(reasons.allSatisfy { $0.contains("is missing") || $0.contains("is damaged") })
                 #expect(reasons.contains { $0.contains("is damaged") && $0.contains(damaged) })
                 #expect(reasons.contains { $0.contains("is missing") && $0.contains(missing) })
-                // Back in the folder, what was rejected can be imported as it is.
+                // Once the file is in the folder again, the rejected document can be imported unchanged.
                 try Data(Self.bodies[2]).write(to: URL(fileURLWithPath: file(damaged)))
                 try Data(Self.bodies[0]).write(to: URL(fileURLWithPath: file(missing)))
                 let again = try await target.load(lines: try target.lines("rejects.ndjson"), configure: configure)
-                #expect(again.counts == ImportCounts(inserted: wrong), target.complaint)
+                #expect(again.counts == ImportCounts(inserted: wrong), target.rejectionReasons)
                 #expect(try await target.contents() == (try await origin.contents()))
             }
         }
@@ -171,7 +172,7 @@ import Transfer
         }
     }
 
-    /// An export without attachments goes back to where it came from.
+    /// An export without attachments is imported into the database that it came from.
     @Test func stubKeepsTheExistingAttachment() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":{"data":"aGVsbG8="}}}"#])
@@ -179,14 +180,14 @@ import Transfer
             var lines = try bed.lines("o.ndjson")
             lines[0] = lines[0].replacingOccurrences(of: #""n":1"#, with: #""n":2"#)
             let state = try await bed.load(lines: lines) { $0.mode = .upsert }
-            #expect(state.counts == ImportCounts(changed: 1), bed.complaint)
+            #expect(state.counts == ImportCounts(changed: 1), bed.rejectionReasons)
             #expect(try await bed.phone.attachment("x", of: "a") == Array("hello".utf8))
             lines[0].replace(/"digest":"(\w+)-/) { #""digest":"\#($0.1)-0"# }
             #expect(try await bed.load(lines: lines) { $0.mode = .upsert }.counts.rejected == 1)
         }
     }
 
-    /// A table that was edited and saved under another name has no manifest beside it that names the folder.
+    /// A table that was edited and saved under another name has no manifest that names the folder.
     @Test(arguments: [OutputFormat.ndjson, .csv], [nil, "elsewhere"])
     func missingFileMayEqualTheExistingAttachment(
         format: OutputFormat, folder: String?
@@ -212,19 +213,19 @@ import Transfer
                 }.counts
             }
             let text = String(decoding: try bed.bytes(name), as: UTF8.self)
-            #expect(try await load(text, .upsert) == ImportCounts(unchanged: 1), bed.complaint)
+            #expect(try await load(text, .upsert) == ImportCounts(unchanged: 1), bed.rejectionReasons)
             let edited = text.replacingOccurrences(of: #""n":1"#, with: #""n":2"#)
                 .replacingOccurrences(of: "a,1,", with: "a,2,")
             for mode in [ImportMode.upsert, .merge] {
                 let expected = mode == .upsert ? ImportCounts(changed: 1) : ImportCounts(unchanged: 1)
-                #expect(try await load(edited, mode) == expected, bed.complaint)
+                #expect(try await load(edited, mode) == expected, bed.rejectionReasons)
                 #expect(try await bed.stored("a")?.root["n"]?.integer == 2)
                 #expect(try await bed.phone.attachment("x", of: "a") == Array("hello".utf8))
             }
             let other = edited.replacing(/(sha1|md5)-/) { "\($0.1)-0" }
             for mode in [ImportMode.upsert, .merge, .insert] {
                 #expect(try await load(other, mode) == ImportCounts(rejected: 1))
-                #expect(try bed.rejections().first?.reason.contains("--attachments DIR") == true, bed.complaint)
+                #expect(try bed.rejections().first?.reason.contains("--attachments DIR") == true, bed.rejectionReasons)
             }
         }
     }
@@ -237,16 +238,16 @@ import Transfer
             let patch =
                 #"{"_id":"a","_attachments":{"drop":null,"never":null,"new":{"data":"ej8="},"more":{"data":"/w=="}}}"#
             let state = try await bed.load(lines: [patch]) { $0.mode = .merge }
-            #expect(state.counts == ImportCounts(changed: 1), bed.complaint)
+            #expect(state.counts == ImportCounts(changed: 1), bed.rejectionReasons)
             let attachments = try await bed.stored("a")?.root["_attachments"]
             #expect(Set(attachments?.members.compactMap(\.name.string) ?? []) == ["keep", "more", "new"])
             #expect(try await bed.phone.attachment("keep", of: "a") == Array("hello".utf8))
             #expect(try await bed.phone.attachment("new", of: "a") == Array("z?".utf8))
             #expect(try await bed.phone.attachment("more", of: "a") == [0xFF])
             #expect(try await bed.load(lines: [patch]) { $0.mode = .merge }.counts == ImportCounts(unchanged: 1))
-            // All of them.
+            // Removes all attachments.
             let none = try await bed.load(lines: [#"{"_id":"a","_attachments":null}"#]) { $0.mode = .merge }
-            #expect(none.counts == ImportCounts(changed: 1), bed.complaint)
+            #expect(none.counts == ImportCounts(changed: 1), bed.rejectionReasons)
             #expect(try await bed.stored("a")?.root["_attachments"] == nil)
         }
     }

@@ -9,7 +9,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Documents that can't be read or written are reported, counted and kept; the rest is imported.
+/// Documents that can't be read or written are reported, counted and saved; the rest is imported.
 @Suite(.limitedParallelism) struct ImportBadInputTests {
     private static let good = [#"{"_id":"a","n":1}"#, #"{"_id":"z","n":2}"#]
 
@@ -64,7 +64,7 @@ import Transfer
         }
     }
 
-    /// Documents of an array may stand on several lines; in the reject file each stands on one.
+    /// An array's documents may span several lines; in the reject file, each has one line.
     @Test func documentOnSeveralLinesIsRejectedOnOne() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.json", bytes: Array("[\n{\"_id\":\"a\"},\n{\n  \"n\": 1\n},\n{\"_id\":\"c\"}]".utf8))
@@ -90,7 +90,7 @@ import Transfer
             #expect(error?.description.contains("in.ndjson.gz") == true)
             #expect(report.state.counts.inserted >= least)
             #expect(try await bed.contents().count == report.state.counts.inserted)
-            // The complete file is imported with an upsert.
+            // Later, the complete file is imported with an upsert.
             try bed.write("in.ndjson.gz", bytes: compressed)
             #expect(try await bed.load(file: "in.ndjson.gz") { $0.mode = .upsert }.counts.settled == 2_000)
             #expect(try await bed.contents().count == 2_000)
@@ -117,15 +117,15 @@ import Transfer
     // MARK: - Too much of it
 
     @Test(arguments: [("0", false), ("2", false), ("3", true), ("29%", false), ("30%", true), ("100%", true)])
-    func tooManyErrorsEndTheImport(limit: String, isBorne: Bool) async throws {
+    func tooManyErrorsEndTheImport(limit: String, isTolerated: Bool) async throws {
         try await BotTestBed.withEmbedded { bed in
             let lines = (0..<10).map { $0 % 4 == 1 ? #"{"n":\#($0)}"# : #"{"_id":"d\#($0)"}"# }
             try bed.write("in.ndjson", lines)
             let (importer, report) = try bed.importer("in.ndjson") { $0.errorLimit = ErrorLimit(limit) }
-            if isBorne {
+            if isTolerated {
                 try await importer.run()
             } else {
-                // A share is looked at once there is enough to judge by: here, by whoever asks for the exit code.
+                // A percentage is checked once there are enough documents: here, when the exit code is determined.
                 try await expectFailure(of: importer, limit)
                 #expect(ErrorLimit(limit)?.isExceeded(by: report.failures, isFinal: true) == true)
             }

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Base64 as other programs write it, on each way that it takes into a gateway.
+/// Base64 as other programs write it, in every format that can be imported.
 @Suite(.limitedParallelism) struct ImportBase64Tests {
     private static let content = (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) }
 
@@ -18,7 +18,7 @@ import Transfer
             .joined(separator: separator)
     }
 
-    /// As Gson, PHP and MIME writers have it.
+    /// As Gson, PHP and MIME libraries write it.
     private static let spellings = [
         base64, base64.replacingOccurrences(of: "=", with: #"\u003d"#).replacingOccurrences(of: "+", with: #"\u002b"#),
         base64.replacingOccurrences(of: "/", with: #"\/"#), lines(#"\n"#), lines(#"\r\n"#) + #"\r\n"#, lines(" "),
@@ -45,15 +45,15 @@ import Transfer
                 settings.mode = mode
             }
             let state = try await bed.load(lines: lines, configure: configure)
-            #expect(state.counts == ImportCounts(inserted: lines.count), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: lines.count), bed.rejectionReasons)
             try await expectContent(bed, of: lines.indices.map { "d\($0)" })
             guard mode != .insert else { return }
             let again = try await bed.load(lines: lines, configure: configure)
-            #expect(again.counts == ImportCounts(unchanged: lines.count), bed.complaint)
+            #expect(again.counts == ImportCounts(unchanged: lines.count), bed.rejectionReasons)
         }
     }
 
-    /// One column of JSON, or, as tables used to be, one for each member.
+    /// One JSON column or, as in older tables, one column for each member.
     @Test(arguments: ["_id,_attachments:json", "_id,_attachments.a.content_type,_attachments.a.data"])
     func base64InTablesIsReadTheSame(header: String) async throws {
         try await BotTestBed.withEmbedded { bed in
@@ -67,7 +67,7 @@ import Transfer
             }
             try bed.write("in.csv", [header] + rows)
             let state = try await bed.load(file: "in.csv")
-            #expect(state.counts == ImportCounts(inserted: rows.count), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: rows.count), bed.rejectionReasons)
             try await expectContent(bed, of: rows.indices.map { "d\($0)" })
         }
     }
@@ -82,7 +82,7 @@ import Transfer
                 let line = #"{"_id":"d","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
                 let state = try await bed.load(lines: [line]) { $0.streamingThreshold = streamingThreshold }
                 #expect(state.counts == ImportCounts(rejected: 1))
-                #expect(try bed.rejections().first?.reason.contains(reason) == true, bed.complaint)
+                #expect(try bed.rejections().first?.reason.contains(reason) == true, bed.rejectionReasons)
                 #expect(try await bed.stored("d") == nil)
             }
         }

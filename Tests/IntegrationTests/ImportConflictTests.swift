@@ -8,7 +8,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Imports of documents of which the gateway has another revision: `--policy`.
+/// Imports of documents that have another revision on the gateway: `--policy`.
 @Suite(.limitedParallelism) struct ImportConflictTests {
     private func load(
         _ bed: BotTestBed, _ lines: [String], _ policies: String..., mode: ImportMode = .insert
@@ -31,7 +31,7 @@ import Transfer
         try await bed.store("x", "b a", second)
     }
 
-    /// A leaf that came from 1-a.
+    /// A leaf that descends from 1-a.
     private static func leaf(_ digest: String, _ members: String) -> String {
         #"{"_id":"x","_rev":"2-\#(digest)","_revisions":{"start":2,"ids":["\#(digest)","a"]}\#(members)}"#
     }
@@ -51,7 +51,7 @@ import Transfer
             let line = #"{"_id":"x","n":2,"b":2}"#
             #expect(try await load(bed, [line, #"{"_id":"y"}"#], policy) == counts.adding(inserted: 1))
             #expect(try await body(bed, "x") == result)
-            // A second run finds nothing to do.
+            // A second import changes nothing.
             guard counts.changed == 1 else { return }
             #expect(try await load(bed, [line, #"{"_id":"y"}"#], policy) == ImportCounts(unchanged: 2))
         }
@@ -81,13 +81,13 @@ import Transfer
         }
     }
 
-    /// What each side changed since the revision from which both come.
+    /// The changes of each side since the common ancestor.
     @Test func commonRevisionDecides() async throws {
         try await BotTestBed.withFile { bed in
             try await storeTwice(bed, #","a":0,"b":0,"c":0"#, #","a":1,"b":0"#)
             #expect(try await load(bed, [Self.leaf("z", #","a":0,"b":1,"c":0"#)], "merge") == ImportCounts(changed: 1))
             #expect(try await body(bed, "x") == #"{"a":1,"b":1}"#)
-            // An old version of the file brings nothing new.
+            // An old version of the file changes nothing.
             let before = try await bed.revision(of: "x")
             #expect(
                 try await load(
@@ -97,25 +97,25 @@ import Transfer
         }
     }
 
-    /// As with a file that was exported, edited and imported again.
+    /// A file that was exported, edited and imported again.
     @Test func documentWithARevisionIsAnEditOfIt() async throws {
         try await BotTestBed.withFile { bed in
             try await storeTwice(bed, #","a":0,"b":0"#, #","a":1,"b":0"#)
             let edit = #"{"_id":"x","_rev":"2-b","a":1,"b":2}"#
             #expect(try await load(bed, [edit], "merge") == ImportCounts(changed: 1))
             #expect(try await body(bed, "x") == #"{"a":1,"b":2}"#)
-            // The gateway's document was changed meanwhile.
+            // The gateway's document has changed since the export.
             let older = #"{"_id":"x","_rev":"1-a","_revisions":{"start":1,"ids":["a"]},"a":0,"b":0,"c":1}"#
             #expect(try await load(bed, [older], "merge") == ImportCounts(changed: 1))
             #expect(try await body(bed, "x") == #"{"a":1,"b":2,"c":1}"#)
-            // The gateway has forgotten the revision of the file.
+            // The gateway no longer has the revision of the file.
             let unknown = #"{"_id":"x","_rev":"4-z","a":0,"b":0,"c":1}"#
             #expect(try await load(bed, [unknown], "merge") == ImportCounts(rejected: 1))
             #expect(try bed.rejections().map(\.reason).first?.hasPrefix("its leaves differ in 'a', and ") == true)
         }
     }
 
-    /// An exported line that nobody has edited is older than whatever happened since.
+    /// An exported line that was not edited is older than all later changes.
     @Test(arguments: ["merge", "last-update-wins", "winner", "jq:.[0] * .[1]"])
     func uneditedDocumentIsNoEdit(policy: String) async throws {
         try await BotTestBed.withFile { bed in
@@ -127,7 +127,7 @@ import Transfer
             try await bed.store("x", "c b a", #","_deleted":true"#)
             #expect(try await load(bed, [line], policy) == ImportCounts(unchanged: 1))
             #expect(try await bed.stored("x") == nil)
-            // One that was edited comes back.
+            // An edited line restores the document.
             let edited = line.replacing(#""b":0"#, with: #""b":5"#)
             #expect(try await load(bed, [edited], policy) == ImportCounts(inserted: 1))
             #expect(try await bed.stored("x")?.root["b"]?.integer == 5)
@@ -152,7 +152,7 @@ import Transfer
             let same = picture("same", [1, 2, 3])
             try await bed.phone.put("x", body: Array(#"{"n":1,"_attachments":{\#(picture("a", [1])),\#(same)}}"#.utf8))
             let line = #"{"_id":"x","n":1,"_attachments":{\#(picture("b", large)),\#(same)}}"#
-            #expect(try await load(bed, [line], "merge") == ImportCounts(changed: 1), bed.complaint)
+            #expect(try await load(bed, [line], "merge") == ImportCounts(changed: 1), bed.rejectionReasons)
             for (name, bytes) in [("a", [1]), ("b", large), ("same", [1, 2, 3])] {
                 var answer = try #require(try await bed.phone.openAttachment(name, of: "x", revision: nil))
                 var content: [UInt8] = []
@@ -177,7 +177,7 @@ import Transfer
         try await BotTestBed.withFile(keepsConflicts: false) { bed in
             try await storeTwice(bed, #","a":0,"b":0"#, #","a":1,"b":0"#)
             let leaf = Self.leaf("z", members)
-            #expect(try await load(bed, [leaf], policy, mode: .restore) == counts, bed.complaint)
+            #expect(try await load(bed, [leaf], policy, mode: .restore) == counts, bed.rejectionReasons)
             guard let result else { return #expect(try await bed.stored("x") == nil) }
             #expect(try await body(bed, "x") == result)
         }
@@ -193,12 +193,13 @@ import Transfer
         }
     }
 
-    /// The second write meets the first one, and is decided again.
+    /// The second write conflicts with the first one, and is decided again.
     @Test func severalLeavesOfOneDocumentAreMerged() async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { bed in
             try await storeTwice(bed, #","a":0,"b":0,"c":0"#, #","a":1,"b":0,"c":0"#)
             let leaves = [Self.leaf("y", #","a":0,"b":1,"c":0"#), Self.leaf("z", #","a":0,"b":0,"c":1"#)]
-            #expect(try await load(bed, leaves, "merge", mode: .restore) == ImportCounts(changed: 2), bed.complaint)
+            #expect(
+                try await load(bed, leaves, "merge", mode: .restore) == ImportCounts(changed: 2), bed.rejectionReasons)
             #expect(try await body(bed, "x") == #"{"a":1,"b":1,"c":1}"#)
         }
     }

@@ -11,7 +11,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Trouble that passes costs time, and nothing else: no document is lost, none is written twice or taken for a conflict.
+/// Temporary faults only cost time: no document is lost, written twice or treated as a conflict.
 @Suite(.limitedParallelism) struct ImportFaultTests {
     private static let lines = (0..<400).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
 
@@ -26,23 +26,23 @@ import Transfer
     @Test(arguments: troubles, [ImportMode.insert, .upsert])
     func newDocumentsAreWrittenOnce(trouble: String, mode: ImportMode) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
-            try embedded.misbehave(trouble)
+            try embedded.injectFaults(trouble)
             let state = try await bed.load(lines: Self.lines) { settings in
                 settings.mode = mode
                 settings.batchDocuments = 25
             }
-            embedded.behave()
-            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
+            embedded.stopFaults()
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.rejectionReasons)
             #expect(state.counts.changed == 0)
             #expect(state.counters.traffic.retries > 0 || trouble.contains("refuse_documents"))
             try await bed.expectEachOnce(400)
         }
     }
 
-    /// What was written before the reset is gone: the import claimed that it was there.
+    /// Regression: the import reported documents as written that a reset had removed.
     @Test func resetDuringTheImportIsDetected() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
-            try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","after":8,"times":1}"#)
+            try embedded.injectFaults(#"{"reset":true,"on":"_bulk_docs","after":8,"times":1}"#)
             try bed.write("in.ndjson", Self.lines)
             let (importer, _) = try bed.importer("in.ndjson") { settings in
                 settings.batchDocuments = 25
@@ -54,11 +54,12 @@ import Transfer
         }
     }
 
-    /// The manifest gave the documents of one database the sequence of another: the next export missed documents.
+    /// Regression: the manifest combined the documents of one database with the sequence of another, so the next export
+    /// missed documents.
     @Test func resetDuringTheExportIsDetected() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try await bed.load((0..<40).map { (DocumentID("d\($0)"), #"{"_id":"d\#($0)"}"#) })
-            try embedded.misbehave(#"{"reset":true,"on":"_all_docs","after":2,"times":1}"#)
+            try embedded.injectFaults(#"{"reset":true,"on":"_all_docs","after":2,"times":1}"#)
             var settings = ExportSettings()
             settings.pageSize = 10
             let path = bed.directory + "/out.ndjson"
@@ -71,11 +72,11 @@ import Transfer
         }
     }
 
-    /// As on a full disk: the import gives up, and can be resumed.
+    /// As with a full disk: the import gives up and can be resumed.
     @Test(arguments: [429, 502, 503, 504, 507], [ImportMode.upsert, .restore])
     func temporarilyRefusedDocumentsAreRetried(status: Int, mode: ImportMode) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
-            try embedded.misbehave(#"{"refuse_documents":{"share":1,"status":\#(status)}}"#)
+            try embedded.injectFaults(#"{"refuse_documents":{"share":1,"status":\#(status)}}"#)
             try bed.write("in.ndjson", (0..<40).map { #"{"_id":"d\#($0)","_rev":"1-abc"}"# })
             let (importer, report) = try bed.importer("in.ndjson") { settings in
                 settings.mode = mode
@@ -84,26 +85,26 @@ import Transfer
             let failure = await #expect(throws: RunError.self) { try await importer.run() }
             #expect(failure?.code == .gaveUp)
             #expect(report.state.counts.rejected == 0)
-            embedded.behave()
+            embedded.stopFaults()
             let state = try await bed.load(file: "in.ndjson") { settings in
                 settings.mode = mode
                 settings.isResuming = true
             }
-            #expect(state.counts == ImportCounts(inserted: 40), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: 40), bed.rejectionReasons)
         }
     }
 
     @Test(arguments: troubles.prefix(4)) func mergesAreDoneOnce(trouble: String) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try await bed.load(lines: Self.lines)
-            try embedded.misbehave(trouble)
+            try embedded.injectFaults(trouble)
             let patches = (0..<400).map { #"{"_id":"d\#($0)","n":null,"m":\#($0)}"# }
             let state = try await bed.load(lines: patches) { settings in
                 settings.mode = .merge
                 settings.batchDocuments = 25
             }
-            embedded.behave()
-            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
+            embedded.stopFaults()
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.rejectionReasons)
             try await bed.expectEachOnce(400, generation: 2)
             #expect(try await bed.contents()["d7"] == #"{"_id":"d7","m":7}"#)
         }
@@ -112,7 +113,7 @@ import Transfer
     @Test(arguments: troubles.prefix(4).map { $0.replacingOccurrences(of: "_all_docs", with: "_revs_diff") })
     func restoresAreDoneOnce(trouble: String) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
-            try embedded.misbehave(trouble)
+            try embedded.injectFaults(trouble)
             let lines = (0..<400).map {
                 #"{"_id":"d\#($0)","_rev":"3-c","_revisions":{"start":3,"ids":["c","b","a"]}}"#
             }
@@ -120,13 +121,13 @@ import Transfer
                 settings.mode = .restore
                 settings.batchDocuments = 25
             }
-            embedded.behave()
-            #expect(state.counts == ImportCounts(inserted: 400), bed.complaint)
+            embedded.stopFaults()
+            #expect(state.counts == ImportCounts(inserted: 400), bed.rejectionReasons)
             try await bed.expectEachOnce(400, generation: 3)
         }
     }
 
-    /// Attachments that are sent while they are read are read again.
+    /// Attachments are streamed from their files, so a repeated request reads them again.
     @Test(arguments: [
         #"{"drop":"after","on":"document","every":3,"times":3}"#,
         #"{"drop":"before","on":"document","every":3,"times":3}"#,
@@ -142,13 +143,13 @@ import Transfer
             try await bed.load(lines: lines)
             try await bed.export("o.ndjson") { $0.attachments = .folder(bed.path("files")) }
             try await bed.load(file: "o.ndjson") { $0.mode = .delete }
-            try embedded.misbehave(trouble)
+            try embedded.injectFaults(trouble)
             let state = try await bed.load(file: "o.ndjson") { settings in
                 settings.attachments = bed.path("files")
                 settings.streamingThreshold = 1_000
             }
-            embedded.behave()
-            #expect(state.counts.rejected == 0 && state.counts.settled == 12, bed.complaint)
+            embedded.stopFaults()
+            #expect(state.counts.rejected == 0 && state.counts.settled == 12, bed.rejectionReasons)
             for number in 0..<12 {
                 #expect(try await bed.phone.attachment("x", of: DocumentID("d\(number)")) == data)
                 #expect(try await bed.revision(of: DocumentID("d\(number)"))?.hasPrefix("3-") == true)
@@ -158,7 +159,7 @@ import Transfer
 
     @Test func longOutageEndsTheImportAndTheNextContinues() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
-            try embedded.misbehave(#"{"status":503,"on":"_bulk_docs","after":5}"#)
+            try embedded.injectFaults(#"{"status":503,"on":"_bulk_docs","after":5}"#)
             let failure = await #expect(throws: RunError.self) {
                 try await bed.load(lines: Self.lines) { settings in
                     settings.batchDocuments = 25
@@ -167,9 +168,9 @@ import Transfer
             }
             #expect(failure?.code == .gaveUp)
             #expect(FileManager.default.fileExists(atPath: bed.path("in.ndjson.import-progress")))
-            embedded.behave()
+            embedded.stopFaults()
             let state = try await bed.load(file: "in.ndjson") { $0.isResuming = true }
-            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.complaint)
+            #expect(state.counts.rejected == 0 && state.counts.settled == 400, bed.rejectionReasons)
             #expect(!FileManager.default.fileExists(atPath: bed.path("in.ndjson.import-progress")))
             try await bed.expectEachOnce(400)
         }

@@ -14,7 +14,7 @@ import Transfer
         return #"{"_id":"d\#(number)","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
     }
 
-    /// An export in a folder of its own, `there`, beside its attachments in `there/files`.
+    /// An export in its own folder `there`, with its attachments in `there/files`.
     private func withExport(lines: [String] = lines, _ body: (BotTestBed) async throws -> Void) async throws {
         try await BotTestBed.withEmbedded { origin in
             try await origin.load(lines: lines)
@@ -31,7 +31,7 @@ import Transfer
         try await withExport { target in
             let (importer, report) = try target.importer("there/o.ndjson")
             try await importer.run()
-            #expect(report.state.counts == ImportCounts(inserted: 20), target.complaint)
+            #expect(report.state.counts == ImportCounts(inserted: 20), target.rejectionReasons)
             #expect(try await target.phone.openAttachment("a", of: "d7", revision: nil) != nil)
         }
     }
@@ -63,7 +63,7 @@ import Transfer
         try await withExport(lines: [#"{"_id":"d"}"#]) { target in
             try? FileManager.default.removeItem(atPath: target.path("there/files"))
             let state = try await target.load(file: "there/o.ndjson")
-            #expect(state.counts == ImportCounts(inserted: 1), target.complaint)
+            #expect(state.counts == ImportCounts(inserted: 1), target.rejectionReasons)
         }
     }
 }

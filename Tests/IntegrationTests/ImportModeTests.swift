@@ -7,7 +7,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// What becomes of documents that are there already, and of those that are not.
+/// How each mode treats existing and missing documents.
 @Suite(.limitedParallelism) struct ImportModeTests {
     private static let stored = [
         #"{"_id":"equal","n":1.10,"at":12345678901234567890}"#, #"{"_id":"other","n":1,"old":true}"#,
@@ -39,7 +39,7 @@ import Transfer
         }
     }
 
-    /// With a mapping, the second document counted as unchanged.
+    /// Regression: with a mapping, the second document counted as unchanged.
     @Test(arguments: [false, true]) func repeatedDocumentIsRejectedWithAndWithoutAMapping(isMapped: Bool) async throws {
         try await BotTestBed.withEmbedded { bed in
             let rules = "version: 1\nkind: mapping\nrules: [{ name: a, when: {}, then: [] }]\n"
@@ -52,7 +52,7 @@ import Transfer
         }
     }
 
-    /// The losing leaf was written over the winning one, and the tombstone deleted a live document.
+    /// Regression: the losing leaf replaced the winning one, and the tombstone deleted a live document.
     @Test(arguments: [ImportMode.insert, .upsert, .merge])
     func onlyTheWinningLeafIsImported(mode: ImportMode) async throws {
         func leaf(_ id: String, _ revision: String, _ history: String, _ rest: String) -> String {
@@ -73,7 +73,7 @@ import Transfer
         }
     }
 
-    /// A document that changes during an export of the feed has a line for each state.
+    /// A document that changes while the feed is exported has a line for each state.
     @Test func laterRevisionOfTheSameLeafIsImported() async throws {
         let lines = [
             #"{"_id":"a","_rev":"1-aa","_revisions":{"start":1,"ids":["aa"]},"v":1}"#,
@@ -100,7 +100,7 @@ import Transfer
         }
     }
 
-    /// A number that is written otherwise is another number: gateways keep what they get.
+    /// A number in another notation is another number, because gateways keep the notation.
     @Test(arguments: ["1.1", "1.100", "11e-1"]) func otherSpellingOfANumberIsAChange(number: String) async throws {
         try await withStored { bed in
             let line = #"{"_id":"equal","n":\#(number),"at":12345678901234567890}"#
@@ -159,7 +159,7 @@ import Transfer
         }
     }
 
-    /// Writes of one document don't overtake each other, in whatever batches they are.
+    /// Writes of one document keep their order, regardless of their batches.
     @Test(arguments: [1, 2, 500]) func lastOfSeveralVersionsWins(batch: Int) async throws {
         try await BotTestBed.with { bed in
             let lines = (0..<30).map { #"{"_id":"d\#($0 % 3)","n":\#($0)}"# }

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// `--dry-run` says what would become of each document, and does nothing.
+/// `--dry-run` reports what an import would do with each document, and changes nothing.
 @Suite(.limitedParallelism) struct ImportPreviewTests {
     private static let stored = [
         #"{"_id":"equal","n":1.10}"#,
@@ -21,7 +21,7 @@ import Transfer
 
     private func actions(_ said: [JSONText]) -> [String] { said.map { $0.root["action"]?.string ?? "none" } }
 
-    /// Nothing but the input is there afterwards, and nothing was written.
+    /// Afterwards, only the input exists, and nothing was written.
     private func expectNothingDone(
         _ bed: BotTestBed, _ before: [DocumentID: String], _ more: String...
     ) async throws {
@@ -147,7 +147,7 @@ import Transfer
         }
     }
 
-    /// Deletions counted as written documents, and in a dry run too.
+    /// Regression: deletions counted as written documents, in a dry run too.
     @Test(arguments: [false, true]) func previewCountsDeletions(isDryRun: Bool) async throws {
         try await withStored { bed, _ in
             try bed.write("in.ndjson", Self.incoming)

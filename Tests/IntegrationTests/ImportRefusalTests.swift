@@ -10,7 +10,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Gateways that take some documents and refuse others, each in its own way.
+/// Gateways that refuse some documents, each in its own way.
 @Suite(.limitedParallelism) struct ImportRefusalTests {
     private static let lines = (0..<9).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
 
@@ -53,15 +53,15 @@ import Transfer
         #expect(server.requests("/todo/_bulk_docs").count == 1)
     }
 
-    /// A node of a cluster reports the last sequence that it gave out itself: one that is behind is no reset. Neither is
-    /// a gateway that does not answer any more: the work is done.
+    /// A node of a cluster reports the last sequence that it assigned itself. A node that is behind has not been reset.
+    /// Neither has a gateway that no longer answers: the import is complete.
     @Test(arguments: [#"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, #"{"key":"KEY","error":"forbidden"}"#, nil])
     func laggingNodeIsNotTakenForAReset(row: String?) async throws {
         let server = try Self.nodeThatIsBehind(row)
         try await load(server) { #expect($1.counts == ImportCounts(inserted: 9)) }
     }
 
-    /// Killed while it asked, it would have done everything again.
+    /// Regression: an import that was killed during the last request would have repeated everything.
     @Test func progressIsSavedBeforeTheLastRequest() async throws {
         let (path, saved) = (Locked(""), Locked<[Int?]>([]))
         let server = try ScriptedServer(information: #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#) {
@@ -81,7 +81,7 @@ import Transfer
         #expect(saved.withLock { $0 } == [9])
     }
 
-    /// The same where an interrupted import is resumed.
+    /// The same when an interrupted import is resumed.
     @Test(arguments: [false, true])
     func interruptedImportContinuesWithALaggingNode(isReset: Bool) async throws {
         let ended = try ScriptedServer { request, number in
@@ -137,7 +137,7 @@ import Transfer
         }
     }
 
-    /// CouchDB refuses the whole call for one document that it does not like.
+    /// CouchDB refuses the whole request because of one document.
     @Test func refusedRequestIsHalvedUntilTheDocumentIsFound() async throws {
         let server = try ScriptedServer { request, _ in
             guard request.path == "/todo/_bulk_docs" else { return nil }
@@ -151,7 +151,7 @@ import Transfer
 
     /// A gateway that refuses each streamed document with this status.
     ///
-    /// - Parameter writes: The status of a write of no documents.
+    /// - Parameter writes: The status of a write without documents.
     private static func refusingStreams(status: Int, writes: Int) throws -> ScriptedServer {
         try ScriptedServer { request, _ in
             switch request.path {
@@ -164,7 +164,7 @@ import Transfer
         }
     }
 
-    /// The rows of `_all_docs` for keys of documents that do not exist.
+    /// Rows of `_all_docs` for missing documents.
     private static func missing(_ request: TestRequest) -> [String] {
         let keys = (try? JSONText(request.body))?.root["keys"]?.elements.compactMap(\.string) ?? []
         return keys.map { #"{"key":"\#($0)","error":"not_found"}"# }
@@ -174,7 +174,7 @@ import Transfer
         (0..<count).map { #"{"_id":"d\#($0)","_attachments":{"x":{"content_type":"image/png","data":"aGVsbG8="}}}"# }
     }
 
-    /// More than a firewall may refuse in a row.
+    /// More than the number of consecutive refusals after which a firewall is suspected.
     @Test(arguments: [401, 403, 404]) func anyNumberOfStreamedDocumentsMayBeRefused(status: Int) async throws {
         let server = try Self.refusingStreams(status: status, writes: 201)
         try await load(server, lines: Self.streamed(25)) { settings in
@@ -187,7 +187,7 @@ import Transfer
         }
     }
 
-    /// The database could still be read, so each document was rejected: the import went on to the end.
+    /// Regression: because the database was readable, each document was rejected, and the import went on to the end.
     @Test(arguments: [401, 403]) func readOnlyAccountEndsTheImportOfStreamedDocuments(status: Int) async throws {
         let server = try Self.refusingStreams(status: status, writes: status)
         let failure = await #expect(throws: RunError.self) {
@@ -200,7 +200,7 @@ import Transfer
         #expect(failure?.code == (status == 401 ? .notAllowed : .gaveUp))
     }
 
-    /// CouchDB falls over a type that is null.
+    /// CouchDB fails on a content type of null.
     @Test func attachmentWithoutATypeIsSentWithoutOne() async throws {
         let server = try ScriptedServer { request, _ in
             request.path == "/todo/_bulk_docs" ? ScriptedServer.written(request) : nil
@@ -215,7 +215,7 @@ import Transfer
 
     private static let couchDB = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
-    /// A CouchDB that has a document with a text of five bytes.
+    /// A CouchDB with a document that has a text attachment of five bytes.
     private func textServer(
         name: String = "x", _ text: ScriptedServer.Answer
     ) throws -> ScriptedServer {
@@ -245,13 +245,13 @@ import Transfer
         }
     }
 
-    /// CouchDB's digest of text says nothing: the text is read and compared.
+    /// CouchDB's digest of compressed text decides nothing, so the text is read and compared.
     @Test(arguments: ["hallo", "hello"]) func textOfTheSameLengthIsCompared(answer: String) async throws {
         let server = try textServer(.init(headers: ["Content-Type: text/plain", Self.couchDB[1]], body: answer))
         try await load(server, text: "x", answer == "hello" ? ImportCounts(unchanged: 1) : ImportCounts(changed: 1))
     }
 
-    /// It ended the whole import.
+    /// Regression: it ended the whole import.
     @Test(arguments: [302, 400, 403, 404, 406, 410, 418, 451, 500, 501, 503])
     func incomparableTextIsWrittenAgain(status: Int) async throws {
         let server = try textServer(.init(status: status, headers: Self.couchDB, body: #"{"error":"no"}"#))
@@ -284,7 +284,7 @@ import Transfer
         #expect(Set(written.flatMap { ScriptedServer.ids(in: $0) }).count == 9)
     }
 
-    /// The bytes are those of the file: nothing was decoded and written anew.
+    /// The bytes are those of the file: nothing was decoded and encoded again.
     @Test func documentsAreSentUnchanged() async throws {
         let server = try ScriptedServer { request, _ in
             request.path == "/todo/_bulk_docs" ? ScriptedServer.written(request) : nil
@@ -314,7 +314,7 @@ import Transfer
 
     @Test func documentRefusedByTheGatewaysRulesIsRejected() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
-            try embedded.misbehave(
+            try embedded.injectFaults(
                 #"{"refuse_documents":{"share":0.2,"status":[403,400],"reason":"not here"},"on":"_bulk_docs"}"#)
             let lines = (0..<400).map { #"{"_id":"d\#($0)","_attachments":{"x":{"data":"eA=="}}}"# }
             let state = try await bed.load(lines: lines) { $0.batchDocuments = 30 }
@@ -323,7 +323,7 @@ import Transfer
             let rejected = try bed.lines("rejects.ndjson")
             #expect(rejected.count == counts.rejected)
             #expect(try bed.rejections().allSatisfy { $0.reason.contains("not here") })
-            embedded.behave()
+            embedded.stopFaults()
             let again = try await bed.load(lines: rejected)
             #expect(again.counts == ImportCounts(inserted: rejected.count))
             #expect(try await bed.contents().count == 400)

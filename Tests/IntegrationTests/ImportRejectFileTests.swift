@@ -8,12 +8,12 @@ import TestKit
 import Testing
 import Transfer
 
-/// Rejected documents are corrected where they are, and imported with the same options.
+/// Rejected documents are corrected in the reject file, and imported with the same options.
 @Suite(.limitedParallelism) struct ImportRejectFileTests {
     private func configure(_ bed: BotTestBed, _ name: String) -> (inout ImportSettings) -> Void {
         { settings in
             settings.rejectPath = bed.path(name)
-            // The helper would empty the files.
+            // Without this, the helper would empty the files.
             settings.isResuming = true
             settings.mode = .upsert
         }
@@ -38,7 +38,7 @@ import Transfer
         }
     }
 
-    /// It was cut to nothing.
+    /// Regression: it was truncated.
     @Test func fileWithoutReasonsIsNotOverwritten() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", [#"{"n":1}"#])
@@ -69,7 +69,7 @@ import Transfer
         }
     }
 
-    /// What could not be imported to its end is not replaced.
+    /// A reject file is only replaced after it was imported completely.
     @Test func rejectFileStaysIfTheImportIsInterrupted() async throws {
         try await BotTestBed.withEmbedded { bed in
             let lines = (0..<50).map { #"{"n":\#($0)}"# }

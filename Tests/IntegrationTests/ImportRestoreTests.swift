@@ -6,7 +6,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Revisions as they were: what `export --revisions` wrote down is there again.
+/// `--restore` stores the revisions that `export --revisions` wrote, with their ids.
 @Suite(.limitedParallelism) struct ImportRestoreTests {
     private static func revision(_ generation: Int, _ letter: String) -> String {
         "\(generation)-" + String(repeating: letter, count: 32)
@@ -25,7 +25,7 @@ import Transfer
         leaf("p", "a", #""_attachments":{"x":{"data":"aGVsbG8=","content_type":"text/plain","revpos":1}}"#),
     ]
 
-    /// An export's lines, without what every gateway makes for itself.
+    /// An export's lines, without the members that every gateway generates.
     private func revisions(_ bed: BotTestBed, _ name: String) async throws -> [String] {
         try await bed.export(name) { settings in
             settings.includesRevisions = true
@@ -70,7 +70,7 @@ import Transfer
         }
     }
 
-    /// Only the revisions that are missing are stored; those that follow the gateway's own change the document.
+    /// Only missing revisions are stored; if they descend from the gateway's revision, they change the document.
     @Test func laterRevisionsFollowExistingOnes() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await bed.load(lines: Self.leaves) { $0.mode = .restore }

@@ -12,7 +12,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// What an interrupted import leaves, and how the next one continues.
+/// The files that an interrupted import leaves, and how the next import continues.
 @Suite(.limitedParallelism) struct ImportResumeTests {
     /// Some of them can't be written.
     private static func lines(_ count: Int) -> [String] {
@@ -65,7 +65,7 @@ import Transfer
                     defer { isOver.withLock { $0 = true } }
                     try await group.run()
                 }
-                // The rest of what was asked for when it is stopped is written still.
+                // When the import is stopped, requests under way are completed.
                 let start = stops == 0 ? 0 : try doneBefore(progress)
                 while report.state.counts.settled < start + 60, !isOver.withLock({ $0 }) {
                     try await Task.sleep(for: .milliseconds(1))
@@ -87,7 +87,7 @@ import Transfer
         return root["items"]?.integer ?? 0
     }
 
-    /// What lies on the disk at any instant is what a killed run leaves. The gateway may be further.
+    /// Each state of the disk during an import may be what a killed import leaves. The gateway may be further.
     @Test(arguments: [nil, ImportSettings.Schema.todo])
     func resumeAfterAnyKillGivesTheSameResult(schema: ImportSettings.Schema?) async throws {
         try await BotTestBed.withEmbedded { bed in
@@ -103,7 +103,7 @@ import Transfer
             var copies: [String] = []
             while copies.count < 8 {
                 let copy = bed.path("copy\(copies.count)")
-                // The progress is read first: what it counts was written before it.
+                // The progress file is read first: everything that it counts was written before it.
                 let contents = files.map { FileManager.default.contents(atPath: bed.path($0)) }
                 guard contents[0] != nil else {
                     if copies.isEmpty { await Task.yield() } else { break }
@@ -134,7 +134,7 @@ import Transfer
 
     // MARK: - Another import
 
-    /// Leaves the progress of an import that was ended by its errors.
+    /// Leaves the progress file of an import that exceeded its error limit.
     private func interrupt(
         _ bed: BotTestBed, configure: (inout ImportSettings) -> Void = { _ in }
     ) async throws {
@@ -210,7 +210,7 @@ import Transfer
         }
     }
 
-    /// It was overwritten, and removed at the end.
+    /// Regression: it was overwritten, and removed at the end.
     @Test(arguments: ["{}", "nonsense", #"{"changebot":"export"}"#, "2 MB"], [false, true])
     func foreignFileIsNotOverwritten(text: String, isResuming: Bool) async throws {
         try await BotTestBed.withEmbedded { bed in
@@ -250,7 +250,7 @@ import Transfer
             #expect(format?.contains("it had no --format") == true, "\(format ?? "")")
             let delimiter = try await unreadyReason(bed) { $0.delimiter = try #require(CSVDelimiter(";")) }
             #expect(delimiter?.contains("--delimiter") == true, "\(delimiter ?? "")")
-            // As earlier versions have left it.
+            // As written by earlier versions.
             let progress = try JSONText(bed.bytes("in.ndjson.import-progress"))
             var old = progress
             for name in ["format", "delimiter", "deleted"] { old = try old.removing(JSONPointer(tokens: [name])) }

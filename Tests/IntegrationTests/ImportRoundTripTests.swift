@@ -8,9 +8,9 @@ import TestKit
 import Testing
 import Transfer
 
-/// Out of one gateway, into an empty one, and out of that: equal.
+/// An export from one gateway, imported into an empty one and exported again, is the same.
 @Suite(.limitedParallelism) struct ImportRoundTripTests {
-    /// Ids that break paths, queries, encodings and comparisons, as JSON.
+    /// Ids, as JSON, with characters that are special in paths, queries, encodings and comparisons.
     static let hardIDs = [
         "a/b", "a%2Fb", "a%b", "a+b", "a b", " a", "a ", "a\\\"b", "a\\\\b", "a?b=c&d#e", "a:b;c,d", "'", "🥕", "..",
         "a/../b", "\u{E9}", "e\u{301}", "\u{212B}", "\u{C5}", "\\u00c5x", "\u{2028}", "\\ud83e\\udd55x", "null",
@@ -35,9 +35,9 @@ import Transfer
     ) async throws {
         try await BotTestBed.with { origin in
             let state = try await origin.load(lines: Self.hardDocuments)
-            #expect(state.counts == ImportCounts(inserted: Self.hardDocuments.count), origin.complaint)
+            #expect(state.counts == ImportCounts(inserted: Self.hardDocuments.count), origin.rejectionReasons)
             let before = try await origin.contents()
-            // CouchDB spells numbers anew.
+            // CouchDB changes the notation of numbers.
             if try RealServer.fromEnvironment() == nil {
                 for line in Self.hardDocuments {
                     let root = try JSONText(line).root
@@ -67,10 +67,10 @@ import Transfer
             try await BotTestBed.withEmbedded { target in
                 try target.write("o.csv", bytes: try origin.bytes("o.csv"))
                 let state = try await target.load(file: "o.csv")
-                #expect(state.counts == ImportCounts(inserted: 4), target.complaint)
+                #expect(state.counts == ImportCounts(inserted: 4), target.rejectionReasons)
                 #expect(try await target.contents() == before)
                 try await target.export("t.csv") { $0.format = .csv }
-                // Servers have orders of their own.
+                // Servers have different orders.
                 let columns = try [origin.text("o.csv"), target.text("t.csv")].map {
                     $0.prefix { $0 != "\r\n" }.split(separator: ",").sorted()
                 }

@@ -9,7 +9,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Todo data: checked before anything is written, and written in the order in which access is granted.
+/// Todo data is checked before anything is written, and written in the order in which access is granted.
 @Suite(.limitedParallelism) struct ImportSchemaTests {
     private static func list(_ owner: String) -> String {
         #"{"_id":"\#(owner).l","type":"task-list","name":"L","owner":"\#(owner)"}"#
@@ -26,7 +26,7 @@ import Transfer
 
     private static let moderator = #"{"_id":"moderator.amy","type":"moderator","username":"amy"}"#
 
-    /// The types of all documents in the order in which they were written, each once for those that follow each other.
+    /// The types of all documents in the order in which they were written; consecutive equal types are listed once.
     private func typesInOrderOfWriting(_ bed: BotTestBed) async throws -> [String] {
         var types: [String] = []
         for id in try await bed.idsInOrderOfWriting() {
@@ -46,7 +46,7 @@ import Transfer
                 settings.schema = .todo
                 settings.batchDocuments = batch
             }
-            #expect(state.counts == ImportCounts(inserted: 61), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: 61), bed.rejectionReasons)
             #expect(state.counters.changes == 61)
             let types = try await typesInOrderOfWriting(bed)
             #expect(types == ["moderator", "task-list", "task", "task-list.user"])
@@ -68,7 +68,7 @@ import Transfer
     @Test func invalidDocumentsAreReportedWithTheirLineAndTheRestIsWritten() async throws {
         try await BotTestBed.withEmbedded { bed in
             let state = try await bed.load(lines: mixed) { $0.schema = .todo }
-            #expect(state.counts == ImportCounts(inserted: 6, rejected: 3), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: 6, rejected: 3), bed.rejectionReasons)
             let rejections = try bed.rejections()
             #expect(rejections.map(\.line) == Self.wrong.map(\.0))
             for (rejection, expected) in zip(rejections, Self.wrong) {
@@ -106,7 +106,7 @@ import Transfer
                 #"{"_id":"c","type":"task-list","task":"x",\#(list)}"#, #"{"_id":"amy.l","name":"L","owner":"amy"}"#,
             ]
             let state = try await bed.load(lines: lines) { $0.schema = .todo }
-            #expect(state.counts == ImportCounts(inserted: 2, rejected: 2), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: 2, rejected: 2), bed.rejectionReasons)
             #expect(try bed.rejections().map(\.line) == [3, 4])
             #expect(try await bed.contents().keys.map(\.text).sorted() == ["a", "b"])
         }
@@ -119,14 +119,14 @@ import Transfer
         return try await Mapping.load(paths: [rules.appendingPathComponent("maps/\(name).yaml").path], slurps: slurps)
     }
 
-    /// What is there passes as todo data when it is imported elsewhere.
+    /// The stored documents pass as todo data when they are imported elsewhere.
     private func expectTodoData(_ bed: BotTestBed, _ count: Int) async throws {
         try await bed.export("todo.ndjson")
         let lines = try bed.lines("todo.ndjson")
         #expect(lines.count == count)
         try await BotTestBed.withEmbedded { other in
             let state = try await other.load(lines: lines) { $0.schema = .todo }
-            #expect(state.counts == ImportCounts(inserted: count), other.complaint)
+            #expect(state.counts == ImportCounts(inserted: count), other.rejectionReasons)
         }
     }
 
@@ -145,7 +145,7 @@ import Transfer
                 settings.mapping = mapping
                 settings.batchDocuments = 2
             }
-            #expect(state.counts == ImportCounts(inserted: 16), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: 16), bed.rejectionReasons)
             let types = try await typesInOrderOfWriting(bed)
             #expect(types == ["task-list", "task", "task-list.user"])
             let amysList = try await bed.stored("amy@example.com.5f8a1aa7e4b0d1a2c3e4f501")
@@ -154,7 +154,7 @@ import Transfer
         }
     }
 
-    /// Where each kind has a collection of its own, the selector takes what belongs there out of what the mapping makes.
+    /// If each kind has its own collection, the selector takes that kind from the mapping's output.
     @Test(arguments: [("task-list", 3), ("task", 10), ("task-list.user", 3), ("moderator", 0)])
     func selectorFiltersMappedDocuments(type: String, count: Int) async throws {
         let (users, tasks) = (
@@ -172,7 +172,7 @@ import Transfer
                 settings.mapping = mapping
                 settings.filter = filter
             }
-            #expect(state.counts == ImportCounts(inserted: count), bed.complaint)
+            #expect(state.counts == ImportCounts(inserted: count), bed.rejectionReasons)
             #expect(state.counters.changes == 13)
             #expect(try await bed.idsInOrderOfWriting().count == count)
             let types = try await typesInOrderOfWriting(bed)
@@ -190,9 +190,9 @@ import Transfer
                 settings.mapping = mapping
                 settings.batchDocuments = batch
             }
-            // Each item makes its owner's list: the first one is written, and no conflict comes of the others.
+            // Each item produces its owner's list: the first one is written, and the others cause no conflict.
             let state = try await bed.load(file: "in.ejson", configure: configure)
-            #expect(state.counts.inserted == 15 && state.counts.rejected == 0, bed.complaint)
+            #expect(state.counts.inserted == 15 && state.counts.rejected == 0, bed.rejectionReasons)
             let types = try await typesInOrderOfWriting(bed)
             #expect(types == ["task-list", "task"])
             try await expectTodoData(bed, 15)

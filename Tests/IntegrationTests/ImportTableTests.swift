@@ -60,7 +60,7 @@ import Transfer
         }
     }
 
-    /// What a gateway, or the import itself, refuses of a table is a row of it, too: also one of several lines.
+    /// A row that a gateway or the import itself refuses is rejected as a row, even if it spans several lines.
     @Test func mappedRowsAreRejectedAsRows() async throws {
         try await BotTestBed.withEmbedded { bed in
             let rows = ["_id,n:number,s", "x,1,", "_x,1.10,\"two\r\nlines\"", "x,2,"]
@@ -77,7 +77,7 @@ import Transfer
         }
     }
 
-    /// Extended JSON stays what it was: its types would be lost otherwise.
+    /// Extended JSON is rejected unchanged; otherwise its types would be lost.
     @Test func extendedJSONIsRejectedUnchanged() async throws {
         try await BotTestBed.withEmbedded { bed in
             let line = #"{"_id":{"$numberInt":"7"},"at":{"$date":"2026-11-20T10:00:00Z"}}"#

@@ -9,14 +9,14 @@ import Testing
 import Transfer
 
 extension BotTestBed {
-    /// What `FILE.reasons` says of a rejected document.
+    /// An entry of `FILE.reasons`.
     struct Rejection: Equatable {
         let line: Int?
         let id: String?
         let reason: String
     }
 
-    /// On an embedded gateway that differs from the usual one.
+    /// Uses an embedded gateway with a special configuration.
     static func withEmbedded(
         _ configure: (inout EmbeddedGateway.Configuration) throws -> Void = { _ in }, keyspace: String = "todo",
         _ body: (BotTestBed) async throws -> Void
@@ -36,7 +36,7 @@ extension BotTestBed {
         try write(name, bytes: Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 
-    /// Rejected documents go to `rejects.ndjson`, in place of those of an earlier import.
+    /// An importer that writes rejected documents to `rejects.ndjson`, replacing those of an earlier import.
     func importer(
         _ name: String, configure: (inout ImportSettings) throws -> Void = { _ in }
     ) throws -> (importer: Importer, report: ImportReport) {
@@ -72,7 +72,7 @@ extension BotTestBed {
         return try await load(file: "in.ndjson", configure: configure)
     }
 
-    /// What a dry run says, a line for each document.
+    /// The output of a dry run, with one line for each document.
     func preview(
         lines: [String], configure: (inout ImportSettings) throws -> Void = { _ in }
     ) async throws -> [JSONText] {
@@ -92,8 +92,8 @@ extension BotTestBed {
         }
     }
 
-    /// Why documents were rejected, for a test that did not expect it.
-    var complaint: Comment { Comment(rawValue: "\((try? rejections()) ?? [])") }
+    /// Why documents were rejected, as a comment for unexpected counts.
+    var rejectionReasons: Comment { Comment(rawValue: "\((try? rejections()) ?? [])") }
 
     /// Ids in the order in which they were last written.
     func idsInOrderOfWriting() async throws -> [String] {
@@ -113,7 +113,7 @@ extension BotTestBed {
             uniqueKeysWithValues: documents.map { (DocumentID($0["_id"]?.string ?? ""), content(of: $0)) })
     }
 
-    /// The documents `d0`, `d1` and so on are there, each written as often as it should be.
+    /// Expects the documents `d0`, `d1` and so on, each written exactly once unless `generation` is higher.
     func expectEachOnce(_ count: Int, generation: Int = 1) async throws {
         let ids = (0..<count).map { DocumentID("d\($0)") }
         for (id, lookup) in zip(ids, try await phone.allDocs(keys: ids)) {
@@ -136,8 +136,8 @@ extension ImportCounts {
     }
 }
 
-/// A document in one spelling, without what each gateway makes for itself: members in the order of their names, numbers
-/// as they are written, attachments without revision and digest.
+/// A document in canonical form, without what each gateway generates: members sorted by name, numbers as they are
+/// written, attachments without revision and digest.
 func content(of document: JSONValue, keepsRevision: Bool = false) -> String {
     spelling(of: document) { name, value in
         switch name {
@@ -145,7 +145,7 @@ func content(of document: JSONValue, keepsRevision: Bool = false) -> String {
         case "_rev": keepsRevision ? spelling(of: value) : nil
         case "_attachments":
             spelling(of: value) { _, stub in
-                // Sync Gateway shows "ver", how it stores the content, in `_all_docs` only.
+                // Sync Gateway shows "ver", its storage version of the content, in `_all_docs` only.
                 spelling(of: stub) { name, value in
                     ["revpos", "digest", "ver"].contains(name) ? nil : spelling(of: value)
                 }
@@ -158,7 +158,7 @@ func content(of document: JSONValue, keepsRevision: Bool = false) -> String {
 private func spelling(of value: JSONValue) -> String {
     switch value.kind {
     case .null, .true, .false, .number: return String(decoding: value.bytes, as: UTF8.self)
-    // As ASCII: to Swift, strings are equal also if they are composed otherwise.
+    // As ASCII, because Swift considers strings equal that are composed differently.
     case .string: return "\"" + (value.string ?? "").unicodeScalars.map { $0.escaped(asASCII: true) }.joined() + "\""
     case .array: return "[" + value.elements.map { spelling(of: $0) }.joined(separator: ",") + "]"
     case .object: return spelling(of: value) { spelling(of: $1) }

@@ -5,7 +5,8 @@ import Logging
 import TestKit
 import Testing
 
-/// Sync Gateway acknowledges a write before its feed holds it. A one-shot run that began after the write must see it.
+/// Sync Gateway acknowledges a write before its feed contains it. A one-shot run that began after the write must see
+/// it.
 @Suite(.limitedParallelism) struct LaggingFeedTests {
     /// Rows up to 6; the last write has the sequence 7. Without `request_plus`, the feed does not hold it.
     ///
@@ -47,7 +48,7 @@ import Testing
             ])
     }
 
-    /// A node that died may have kept sequences for ever.
+    /// A node that died may have reserved sequences that are never used.
     @Test func gatewayThatNeverConfirmsEndsTheRun() async throws {
         let server = try TestServer { connection in
             try connection.serve { request in

@@ -8,10 +8,9 @@ import Rules
 import TestKit
 import Testing
 
-/// Runs that decide what they write to other documents, and writes whose answers are lost: nobody says that they were
-/// made.
+/// Runs whose writes to other documents get no answer, although the gateway has made the writes.
 @Suite(.limitedParallelism) struct LostAnswerTests {
-    /// Once what was written by such a write was not decided in this run, and by `fix` never.
+    /// Regression: a document whose write got no answer was not decided in this run, and never by `fix`.
     @Test(arguments: [
         "put: { id: other, document: { type: other } }",
         "related: { selector: { type: waiting }, then: [ { merge: { type: other } } ] }",
@@ -32,7 +31,7 @@ import Testing
                 """)
             try await bed.load([("t", #"{"_id":"t","type":"task"}"#)])
             if action.hasPrefix("related") { try await bed.load([("other", #"{"_id":"other","type":"waiting"}"#)]) }
-            try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
+            try embedded.injectFaults(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
             let counters =
                 action.hasPrefix("aggregate") ? try await bed.runOnce(rules) : try await bed.fix(rules)
             #expect(try await bed.stored("other")?.root["seen"]?.bool == true)
@@ -55,7 +54,7 @@ import Testing
                     then: [ { put: { id: one, document: { type: one, n: { jq: .n + 1 } }, if_exists: replace } } ]
                 """)
             try await bed.load([("one", #"{"_id":"one","type":"one","n":0}"#)])
-            try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
+            try embedded.injectFaults(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
             _ = try await bed.runOnce(rules)
             let ledger = try bed.ledger(rules)
             defer { ledger.close() }
@@ -63,7 +62,8 @@ import Testing
         }
     }
 
-    /// Sync Gateway lists no tombstones, so the one that the bot had read passed for the current one after each conflict.
+    /// Regression: Sync Gateway lists no tombstones, so after each conflict the bot considered the tombstone that it
+    /// had read the current one.
     @Test func replacedTombstoneIsSkipped() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(
@@ -76,7 +76,7 @@ import Testing
                     then: [ { merge: { seen: true } } ]
                 """)
             try await bed.load([("t", #"{"_id":"t","_deleted":true,"type":"task"}"#)])
-            try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
+            try embedded.injectFaults(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
             let (bot, report) = try bed.bot(rules)
             try await bot.run()
             let (counters, facts) = (await report.counters(), await report.facts())
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// It kept its share of the memory budget while it was read again, and was booked a second time.
+    /// Regression: the document kept its share of the memory budget while it was read again, and was counted twice.
     @Test func tombstoneWrittenAgainAfterAConflictIsRecordedOnce() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(
@@ -104,7 +104,7 @@ import Testing
             let text = String(repeating: "y", count: 50_000)
             try await bed.load([("t", #"{"_id":"t","_deleted":true,"text":"\#(text)"}"#)])
             // The gateway still has this tombstone after each of these conflicts.
-            try embedded.misbehave(#"{"on":"_bulk_docs","refuse_documents":{"status":409},"times":2}"#)
+            try embedded.injectFaults(#"{"on":"_bulk_docs","refuse_documents":{"status":409},"times":2}"#)
             let (bot, report) = try bed.bot(rules)
             try await bot.run()
             let (counters, facts) = (await report.counters(), await report.facts())

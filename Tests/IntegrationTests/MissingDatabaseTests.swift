@@ -3,7 +3,7 @@ import GatewayClient
 import TestKit
 import Testing
 
-/// Databases that are gone when the feed is read for the first time, although the bot has connected.
+/// Databases that are missing when the feed is read for the first time, although the bot has connected.
 @Suite(.limitedParallelism) struct MissingDatabaseTests {
     private struct Stop: Error {}
 
@@ -27,7 +27,7 @@ import Testing
         await gateway.shutdown()
     }
 
-    /// A daemon ended with 66, also if only the feed was missing.
+    /// Regression: a daemon ended with 66, even if only the feed was missing.
     @Test(arguments: ["todo", "todo.s.c"], [true, false])
     func daemonWaitsForAMissingDatabase(keyspace: String, isDatabaseMissing: Bool) async throws {
         let feeds = EventCounter()

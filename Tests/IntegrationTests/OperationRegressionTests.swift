@@ -10,18 +10,18 @@ import Rules
 import TestKit
 import Testing
 
-/// What operators of other bots complain about, and what happens here: waits, starts, stops, passwords, proxies.
+/// Bugs that operators of other bots report, and what happens here: waits, starts, stops, passwords, proxies.
 ///
-/// Answered elsewhere:
-/// - SIGTERM is not trapped: `ProcessTests.aDaemonThatIsAskedToStopEndsInGoodOrder`, `FaultTests.aBot…StopsWhenAsked`
+/// Tested elsewhere:
+/// - SIGTERM is not trapped: `ProcessTests.daemonStopsCleanlyOnRequest`, `FaultTests.bot…StopsOnRequest`
 /// - The same backlog after every restart, sequences edited by hand: `CheckpointCommandTests`
-/// - Memory grows with the documents: `BotTests.aDocumentLargerThanTheBudgetPasses`, `CandidateQueueTests`,
-///   `BodyTests.atMostTheHighWaterMarkWaitsForAReaderThatStaysAway`
-/// - Idle requests: also `FaultTests.anIdleRequestThatAProxyEndsIsNoError`
+/// - Memory grows with the documents: `BotTests.documentLargerThanTheBudgetIsProcessed`, `CandidateQueueTests`,
+///   `BodyTests.atMostHighWaterMarkIsBufferedForAbsentReader`
+/// - Idle requests: also `FaultTests.idleRequestEndedByAProxyIsNoError`
 @Suite(.limitedParallelism) struct OperationRegressionTests {
-    /// couchdb-nano#257: after minutes of outage the reader slept for hours.
+    /// couchdb-nano#257: after minutes of outage, the reader slept for hours.
     ///
-    /// The schedule in single steps: `RetryPolicyTests`.
+    /// The schedule step by step: `RetryPolicyTests`.
     @Test(arguments: 0..<20)
     func backOffHasACap(seed: Int) {
         var number = UInt64(seed)
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// logstash couchdb_changes#27: after ctrl-C the file with the sequence was empty, and with it the reader stopped, or
-    /// everything was handled once more.
+    /// logstash couchdb_changes#27: after Ctrl-C, the file with the sequence was empty. Then the reader stopped, or
+    /// processed everything again.
     @Test(arguments: [true, false])
     func emptiedStateLosesNothing(isEmpty: Bool) async throws {
         try await BotTestBed.withTrouble { bed, _ in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// cht-core#3668, #6533: one rule was broken, the others ran on, and it missed its changes.
+    /// cht-core#3668, #6533: one rule was broken, the others continued, and it missed its changes.
     @Test
     func invalidRuleFileRunsNoRule() async throws {
         try await BotTestBed.withTrouble { bed, _ in
@@ -72,7 +72,8 @@ import Testing
             let text = "version: 1\nrules:\n  - name: second\n    when: { type: { $regx: x } }\n    then: []\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: broken))
             #expect(throws: (any Error).self) { try RuleSet.load(paths: [bed.directory + "/rules.yaml", broken]) }
-            // Repaired it sees what it has missed: with other rules there is no copy of a checkpoint to go on from.
+            // The repaired rule sees what it has missed: with other rules, there is no copy of a checkpoint to continue
+            // from.
             try Data(text.replacingOccurrences(of: "{ $regx: x }", with: "task").utf8)
                 .write(to: URL(fileURLWithPath: broken))
             let repaired = try RuleSet.load(paths: [bed.directory + "/rules.yaml", broken])
@@ -81,10 +82,10 @@ import Testing
         }
     }
 
-    /// couchdb#1607, couchbase-lite-java-core#576, #1334: after the cookie expired writes were anonymous, or the feed
-    /// stopped and gave no reason.
+    /// couchdb#1607, couchbase-lite-java-core#576, #1334: after the cookie expired, writes were anonymous, or the feed
+    /// stopped without a reason.
     ///
-    /// Renewal and login in single steps: `SessionTests`.
+    /// Renewal and login step by step: `SessionTests`.
     @Test
     func expiredSessionIsRenewed() async throws {
         var settings = GatewaySettings()
@@ -92,26 +93,26 @@ import Testing
         try await BotTestBed.withTrouble(user: ("amy", "letmein"), settings: settings) { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<20))
             let kinds = #"["_changes","_bulk_docs","_all_docs","_local","database"]"#
-            try gateway.misbehave(#"{"on":\#(kinds),"session_expired":true,"every":3}"#)
+            try gateway.injectFaults(#"{"on":\#(kinds),"session_expired":true,"every":3}"#)
             let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules)) {
                 $0.delivery.limits.documents = 5
             }
             #expect(counters.written == 20)
             #expect(counters.deadLetters == 0)
             #expect(gateway.faultCounts["session_expired"] ?? 0 > 1)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<20)
         }
     }
 
-    /// cht-core#2363, #4312, obsidian-livesync#169, bigcouch#44, couchdb-documentation#522, sync_gateway#164: proxies cut
-    /// requests on which nothing moves.
+    /// cht-core#2363, #4312, obsidian-livesync#169, bigcouch#44, couchdb-documentation#522, sync_gateway#164: proxies
+    /// cut idle requests.
     @Test(arguments: [408, 502, 504, 524])
     func proxyThatEndsIdleRequestsEndsNothingElse(status: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             let page = #"{"code":\#(status),"body":"<html>Gateway Timeout</html>"}"#
-            try gateway.misbehave(#"{"feed":"longpoll","on":"_changes","status":\#(page),"times":2}"#)
+            try gateway.injectFaults(#"{"feed":"longpoll","on":"_changes","status":\#(page),"times":2}"#)
             try await bed.following(rules) {
                 while gateway.faultCounts["status"] != 2 { try await Task.sleep(for: .milliseconds(10)) }
                 try await bed.load(BotTestBed.tasks(0..<3))
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    /// Behind the old checkpoint of a database that was deleted and made again nothing would ever come.
+    /// A database that was deleted and recreated has no changes after the old checkpoint.
     @Test(arguments: [0, 3])
     func recreatedDatabaseIsProcessed(more: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    /// Nobody may take the mark of a database for that of another: the reset comes while the bot is away.
+    /// The mark of one database must not be mistaken for that of another: the reset happens while the bot is stopped.
     @Test
     func databaseRecreatedDuringTheRunIsProcessed() async throws {
         try await BotTestBed.withTrouble { bed, gateway in

@@ -8,7 +8,7 @@ import Testing
 @testable import Rules
 
 @Suite(.limitedParallelism) struct ProgramFaultTests {
-    /// A job waited for such a machine without end.
+    /// Regression: a job waited endlessly on a machine that can't run programs.
     @Test func unrunnableProgramsEndAJobWithoutDeadLetters() async throws {
         try await BotTestBed.withEmbedded { bed in
             let text = """

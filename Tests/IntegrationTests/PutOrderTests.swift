@@ -8,9 +8,9 @@ import Rules
 import TestKit
 import Testing
 
-/// What a rule puts is a document like any other, and as new as its cause.
+/// A document that a rule puts is treated like any other, and is never older than its trigger.
 @Suite(.limitedParallelism) struct PutOrderTests {
-    /// The put was remembered as an own revision: the change that it met was never decided.
+    /// Regression: the put was remembered as an own revision, so the change that it merged with was never decided.
     @Test(arguments: ["run", "fix"])
     func changeConcurrentWithAPutIsDecided(command: String) async throws {
         try await BotTestBed.with { bed in
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// An invoice that one rule puts gets its number from the next one, in the same run.
+    /// The invoice that one rule puts gets its number from the next rule, in the same run.
     @Test(arguments: ["run", "fix"])
     func putDocumentIsDecidedInTheSameRun(command: String) async throws {
         try await BotTestBed.with { bed in
@@ -104,7 +104,8 @@ import Testing
               - merge: { stamped: { jq: .edit } }
         """
 
-    /// A queued row was decided from its old content after a newer one had been put: the summary stayed outdated.
+    /// Regression: a queued row was decided with its old content after a newer revision had been put, so the summary
+    /// stayed outdated.
     @Test func summaryIsNeverOlderThanItsCause() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -116,7 +117,7 @@ import Testing
                 for edit in 1...4 {
                     for (id, lookup) in zip(ids, try await bed.phone.allDocs(keys: ids)) {
                         guard case .found(let revision, _) = lookup else { continue }
-                        // Whoever is later reads again: the bot writes these documents, too.
+                        // The later writer reads again, because the bot writes these documents, too.
                         _ = try await bed.phone.bulkDocs([
                             BulkDocument(
                                 id: id,
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    /// Two bots that set each other off wrote 793 revisions in ten seconds.
+    /// Regression: two bots that triggered each other wrote 793 revisions in ten seconds.
     @Test func twoBotsThatTriggerEachOtherSlowDown() async throws {
         try await BotTestBed.with { bed in
             func rule(_ from: String, _ to: String) throws -> RuleSet {
@@ -158,7 +159,7 @@ import Testing
             try await withThrowingTaskGroup { group in
                 for bot in bots { group.addTask { [bot = bot.bot] in try await bot.run() } }
                 try await bed.load([("ping", #"{"_id":"ping","type":"ping","n":0}"#)])
-                // Once both buckets are empty they go on at one write every two seconds.
+                // Once both buckets are empty, there is one write every two seconds.
                 try await bed.wait(until: "ping") { ($0["n"]?.integer ?? 0) >= 61 }
                 group.cancelAll()
                 while let result = await group.nextResult() { _ = result }
@@ -168,7 +169,7 @@ import Testing
         }
     }
 
-    /// What is undone each time ends, also if it is another document that is put.
+    /// A write that is undone each time ends, even if the undone document is the one that is put.
     @Test func putThatIsAlwaysUndoneEnds() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -191,7 +192,7 @@ import Testing
             ledger.close()
             #expect(deadLetter.rule == "open")
             #expect(deadLetter.reason.contains("another bot or an app undoes it"))
-            // It heals when the content changes, and then the dead letter is gone.
+            // When the content changes, the loop ends and the dead letter is removed.
             try await bed.load([("door", try await body("door", #""type":"door","painted":true"#, bed))])
             #expect(try await bed.runOnce(rules).written == 1)
             let healed = try bed.ledger(rules)

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Writers of one run beat each other to it until some gave up.
+    /// Regression: the writers of one run conflicted with each other until some gave up.
     @Test func putsOfManyDocumentsIntoOneAreSerialized() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -79,13 +79,13 @@ import Testing
             let counters = try await bed.runOnce(rules) { $0.delivery.limits.documents = 20 }
             #expect(counters.deadLetters == 0)
             #expect(counters.conflicts == 0)
-            // One write does it for all tasks of a batch.
+            // One write covers all tasks of a batch.
             #expect(300 < counters.written && counters.written < 400)
             #expect(try await bed.stored("last")?.root["task"]?.string?.hasPrefix("t") == true)
         }
     }
 
-    /// An id may be made of what a document says: the bot's own mark would be written over.
+    /// An id may be computed from a document's content; it must not overwrite the bot's own mark.
     @Test func localDocumentsAreNotWritten() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -126,7 +126,8 @@ import Testing
             then: [{ put: { id: { jq: '"z" + ._id' }, document: { echo: true } } }]
         """
 
-    /// Each document leads to another, for ever. What a rule put is a document like any other, up to ten times.
+    /// Each document leads to another, endlessly. A document that a rule puts is decided like any other, up to ten
+    /// times.
     @Test func chainOfPutsEnds() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.echo)
@@ -144,7 +145,7 @@ import Testing
         }
     }
 
-    /// The feed may show what was put before it is on disk which rules led to it.
+    /// The feed may show a put before the state records which rules led to it.
     @Test func chainOfPutsEndsOnALiveFeed() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.echo)
@@ -197,7 +198,7 @@ import Testing
         }
     }
 
-    /// The changed document is written last, and not at all if another one that it led to can't be.
+    /// The changed document is written last, and only if the other documents that it leads to could be written.
     @Test func refusedPutDeadLettersTheChangeWithTheRuleThatPut() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -227,7 +228,7 @@ import Testing
                 laterRule: #"{"name":"later","when":{"seen":{"$exists":false}},"then":[{"merge":{"seen":true}}]}"#)
             #expect(counters.written == 2)
             #expect(deadLetters.map(\.id) == ["t1"])
-            // The rule that fired last has nothing to do with it.
+            // The rule that fired last is not the cause.
             #expect(deadLetters.map(\.rule) == ["done"])
             #expect(
                 deadLetters.first?.reason.contains(

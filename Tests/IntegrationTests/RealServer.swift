@@ -5,11 +5,11 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The server that `CHANGEBOT_TEST_GATEWAY` names: the URL of a keyspace that is there for tests alone.
+/// The server that `CHANGEBOT_TEST_GATEWAY` names: the URL of a keyspace that only tests use.
 ///
-/// `CHANGEBOT_TEST_GATEWAY_USER` and `_PASSWORD` say as whom; `_KIND` is `sync-gateway` or `couchdb`, if the server does
-/// not tell. Where this user may make databases, as on CouchDB, each test has one of its own. Elsewhere the keyspace is
-/// emptied for each, and they go one after the other.
+/// `CHANGEBOT_TEST_GATEWAY_USER` and `_PASSWORD` are the credentials; `_KIND` is `sync-gateway` or `couchdb`, if the
+/// server does not report it. If this user may create databases, as on CouchDB, each test has its own. Otherwise the
+/// keyspace is emptied for each test, and tests run one after the other.
 struct RealServer {
     let url: GatewayURL
     let settings: GatewaySettings
@@ -26,7 +26,7 @@ struct RealServer {
         return RealServer(url: try GatewayURL(address), settings: settings)
     }
 
-    /// A keyspace with nothing in it, for one test.
+    /// An empty keyspace for one test.
     func withKeyspace(_ body: (GatewayURL) async throws -> Void) async throws {
         if try await withDatabase(body) { return }
         try await SharedKeyspace.ofTests.alone {
@@ -35,10 +35,10 @@ struct RealServer {
         }
     }
 
-    /// A database that is made for one test. False if this user may not make any.
+    /// Creates a database for one test, and deletes it afterwards. Returns false if this user may not create databases.
     ///
-    /// - Note: Source: `PUT /{db}/` of CouchDB 3.5, which ignores the body, and of the administrator's port of Sync Gateway
-    ///   3.3.7 and 4.1.1, which makes the bucket too if it keeps its data in memory.
+    /// - Note: Source: `PUT /{db}/` of CouchDB 3.5, which ignores the body, and of the administrator's port of Sync
+    ///   Gateway 3.3.7 and 4.1.1, which also creates the bucket if it keeps its data in memory.
     func withDatabase(_ body: (GatewayURL) async throws -> Void) async throws -> Bool {
         let name = "changebot-test-\(UUID().uuidString.lowercased())"
         let collection = url.keyspace.pathSegment.split(separator: ".").dropFirst()
@@ -54,13 +54,13 @@ struct RealServer {
         return true
     }
 
-    /// The bucket too, where Sync Gateway 4.1.1 keeps it in memory. Others have no such page.
+    /// Also deletes the bucket if Sync Gateway 4.1.1 keeps it in memory. Other versions have no such request.
     private func delete(_ database: String) async throws {
         _ = try await ask("DELETE", "\(url.base)/\(database)/")
         _ = try await ask("DELETE", "\(url.base)/_rosmar/\(database)")
     }
 
-    /// Of a database of Sync Gateway.
+    /// The configuration of a Sync Gateway database.
     private static func configuration(bucket: String, collection: [Substring]) -> String {
         var scopes = ""
         if collection.count == 2 {
@@ -71,7 +71,7 @@ struct RealServer {
             """
     }
 
-    /// Begins to forget old revisions, which CouchDB also does by itself.
+    /// Starts a compaction, which removes old revisions; CouchDB also starts it by itself.
     ///
     /// - Note: Source: `POST /{db}/_compact` of CouchDB 3.5.
     func compact(_ url: GatewayURL) async throws {
@@ -94,7 +94,7 @@ struct RealServer {
         return response.status
     }
 
-    /// Deletes every document, and the marks that bots of the tests leave.
+    /// Deletes every document, and the marks of the tests' bots.
     private func empty() async throws {
         let gateway = Gateway(url, settings: settings)
         var tombstones: [BulkDocument] = []

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// It left a state and a mark.
+    /// Regression: it left a state and a mark.
     @Test func runWithRefusedSinceLeavesNothingBehind() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer(information: Self.information, headers: Self.couchDB) { _, _ in

@@ -7,9 +7,9 @@ import Rules
 import TestKit
 import Testing
 
-/// Related documents that a selector names by their ids are read, not searched.
+/// Related documents that a selector names by id are read, not searched.
 @Suite(.limitedParallelism(minutes: 10)) struct RelatedIDTests {
-    /// A bed that keeps the targets of all requests of its bots.
+    /// A bed that records the targets of all requests of its bots.
     private func with(_ body: (BotTestBed, Locked<[String]>) async throws -> Void) async throws {
         try await BotTestBed.with { bed in
             let requests = Locked<[String]>([])
@@ -68,7 +68,7 @@ import Testing
     func relatedIDsAreReadWithoutASearch(selector: String) async throws {
         try await with { bed, requests in
             let rules = try rules(bed, selector: selector)
-            // One is gone, one has another type, one is not there, one is the team itself.
+            // One is deleted, one has another type, one does not exist, one is the team itself.
             try await bed.load([
                 member("m1"), member("m2", "robot"), member("m3"), member("m4"),
                 team("blue", #"["m1","m2","m3","nobody","blue","_design/x","",7,"m1"]"#),
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// The searches of both kinds belong to the same changes.
+    /// Both kinds of search belong to the same changes.
     @Test func ruleMayUseIDsAndSelector() async throws {
         try await with { bed, _ in
             let rules = try bed.rules(

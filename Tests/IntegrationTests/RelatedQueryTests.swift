@@ -8,7 +8,7 @@ import Rules
 import TestKit
 import Testing
 
-/// How CouchDB is asked for related documents, and what happens if it does not answer.
+/// How CouchDB is queried for related documents, and what happens if it does not answer.
 @Suite(.limitedParallelism) struct RelatedQueryTests {
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
     private static let information =
@@ -47,7 +47,7 @@ import Testing
         let all = ["a", "b", "other", "t1"]
         let keys = (try? JSONText(request.body).root["keys"]?.elements.compactMap { $0.string })
         let isBody = request.target.contains("include_docs")
-        // After its first page, the list is at its end.
+        // The list ends after its first page.
         let ids = keys ?? (request.target.contains("startkey") ? ["t1"] : all)
         let rows = ids.map { id in
             let list = ["a", "b"].contains(id) ? #","list":"t1""# : ""
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// An index may be behind, and other documents be changed meanwhile.
+    /// An index may lag, and other documents may change at the same time.
     @Test func foundDocumentsAreMatchedAgain() async throws {
         try await run { _, _ in
             Self.found(["a", "other", "gone"])

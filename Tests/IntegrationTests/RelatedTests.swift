@@ -49,7 +49,7 @@ import Testing
         try await bed.load([(id, #"{"_id":"\#(id)","_rev":"\#(revision)","_deleted":true}"#)])
     }
 
-    private func areThere(_ ids: [String], _ bed: BotTestBed) async throws -> Int {
+    private func countExisting(_ ids: [String], _ bed: BotTestBed) async throws -> Int {
         var count = 0
         for start in stride(from: 0, to: ids.count, by: 1000) {
             let part = ids[start..<min(start + 1000, ids.count)]
@@ -78,8 +78,8 @@ import Testing
             let counters = try await bed.runOnce(rules)
             #expect(counters.written == 700)
             #expect(counters.deleted == 700)
-            #expect(try await areThere((0..<700).map { "t\($0)" }, bed) == 0)
-            #expect(try await areThere((0..<50).map { "o\($0)" }, bed) == 50)
+            #expect(try await countExisting((0..<700).map { "t\($0)" }, bed) == 0)
+            #expect(try await countExisting((0..<50).map { "o\($0)" }, bed) == 50)
             #expect(try await bed.runOnce(rules).written == 0)
             #expect(try deadLetters(bed, rules).isEmpty)
         }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// The related documents are triggers themselves, and their rule sees what was done to them.
+    /// Related documents are decided themselves, and their rule sees the new content.
     @Test func relatedDocumentIsDecided() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(
@@ -138,7 +138,7 @@ import Testing
             try await delete("d0", bed)
             try await bed.runOnce(rules)
             try await bed.runOnce(rules)
-            #expect(try await areThere((0..<5).map { "d\($0)" }, bed) == 0)
+            #expect(try await countExisting((0..<5).map { "d\($0)" }, bed) == 0)
         }
     }
 
@@ -207,8 +207,8 @@ import Testing
             try await bed.load((0..<4).map { task("t\($0)", of: "l1") } + (0..<3).map { task("o\($0)", of: "l2") })
             let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 1)
-            #expect(try await areThere((0..<4).map { "t\($0)" }, bed) == 4)
-            #expect(try await areThere((0..<3).map { "o\($0)" }, bed) == 0)
+            #expect(try await countExisting((0..<4).map { "t\($0)" }, bed) == 4)
+            #expect(try await countExisting((0..<3).map { "o\($0)" }, bed) == 0)
             #expect(try await bed.stored("l1")?.root["done"] == nil)
             #expect(try await bed.stored("l2")?.root["done"]?.bool == true)
             let letter = try #require(try deadLetters(bed, rules).first)
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    /// Each document changes the next one, for ever.
+    /// Each document changes the next one, endlessly.
     @Test func chainOfRelatedChangesEnds() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(
@@ -268,7 +268,7 @@ import Testing
 
     // MARK: - While others write
 
-    /// Another writer changes the documents all the time: none of its edits is lost, and all are deleted.
+    /// Another writer keeps changing the documents: none of its edits is lost, and all documents are deleted.
     @Test func conflictsAreDecidedAgain() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(bed, Self.copyName)
@@ -310,7 +310,7 @@ import Testing
                 isMoved.withLock { $0 = true }
             }) { try await bed.runOnce(rules) }
             #expect(isMoved.withLock { $0 })
-            #expect(try await areThere((0..<300).map { "t\($0)" }, bed) == 0)
+            #expect(try await countExisting((0..<300).map { "t\($0)" }, bed) == 0)
         }
     }
 

@@ -8,7 +8,7 @@ import Rules
 import TestKit
 import Testing
 
-/// The database is not the one that it was: a reset, a restore, another machine.
+/// The database has been replaced: by a reset, a restore, or another machine.
 @Suite(.limitedParallelism) struct ResetTests {
     private static let rules = BotTestBed.doneRules
 
@@ -20,7 +20,7 @@ import Testing
         try await bed.phone.localDocument("changebot.changebot").map { String(decoding: $0.body, as: UTF8.self) }
     }
 
-    /// As a database looks that was reset or restored: it does not have the bot's mark.
+    /// Makes the database look as after a reset or restore: without the bot's mark.
     private func remark(_ bed: BotTestBed) async throws {
         while true {
             let mark = try await bed.phone.localDocument("changebot.changebot")
@@ -29,7 +29,7 @@ import Testing
                     "changebot.changebot", body: Array(#"{"identity":"another"}"#.utf8), revision: mark?.revision)
                 return
             } catch  where error.code == .conflict {
-                // A running bot has written its mark meanwhile.
+                // In the meantime, a running bot has written its mark.
             }
         }
     }
@@ -54,7 +54,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<20).map { Self.task("t\($0)") })
-            // The second looks at what the first has written.
+            // The second run decides what the first has written.
             for _ in 0..<2 { try await bed.runOnce(rules, state: "old") }
             try await bed.load([Self.task("new")])
             let counters = try await bed.runOnce(rules, state: "new")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    /// A backup has the mark as well, as it was when it was made.
+    /// A backup also contains the mark, as it was at the time of the backup.
     @Test func restoredDatabaseIsDetectedByItsOlderMark() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
@@ -107,7 +107,7 @@ import Testing
             try await bed.runOnce(rules)
             let backup = try #require(try await bed.phone.localDocument("changebot.changebot"))
             let ledger = try bed.ledger(rules)
-            // Marks were written since that the backup knows nothing of.
+            // After the backup, more marks were written.
             try await ledger.noteMark(generation: (backup.writes ?? 0) + 3)
             ledger.close()
             let counters = try await bed.runOnce(rules)
@@ -140,12 +140,12 @@ import Testing
             try await bed.load([Self.task("t1")])
             try await bed.following(rules, configure: { $0.checkInterval = .milliseconds(50) }) {
                 try await bed.wait(until: "t1") { $0["done"]?.bool == true }
-                // Behind the old checkpoint nothing would ever be looked at again but for the new mark.
+                // Without the new mark, no change after the old checkpoint would ever be seen.
                 while true {
                     let mark = try await self.mark(bed)
                     if mark?.contains("another") != true {
-                        // CouchDB takes a local document whatever revision it names: the bot may have put its own mark
-                        // over this one.
+                        // CouchDB accepts a local document with any revision, so the bot may have overwritten this mark
+                        // with its own.
                         try await self.remark(bed)
                     } else if mark?.contains("checkpoint") == true {
                         break
@@ -159,8 +159,8 @@ import Testing
         }
     }
 
-    /// The gateway was restarted with another database, and later with the first one again: the checkpoint of one was
-    /// saved for the other, and changes were lost.
+    /// Regression: the gateway was restarted with another database, and later with the first one again. The checkpoint
+    /// of one was saved for the other, and changes were lost.
     @Test func otherDatabaseAfterAnOutageIsDetectedBeforeItIsRead() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(Self.rules)
@@ -168,10 +168,10 @@ import Testing
             try await bed.following(rules, configure: { $0.checkInterval = .seconds(3600) }) {
                 try await bed.wait(until: "t1") { $0["done"]?.bool == true }
                 try await remark(bed)
-                try embedded.misbehave(#"{"status":502,"on":"_changes","times":1}"#)
+                try embedded.injectFaults(#"{"status":502,"on":"_changes","times":1}"#)
                 for id in ["t2", "t3"] as [DocumentID] {
                     try await bed.load([Self.task(id.text)])
-                    // Not through the feed, where this would meet the fault.
+                    // Not through the feed, which would use up the fault.
                     while try await bed.phone.document(id)?.root["done"]?.bool != true {
                         try await Task.sleep(for: .milliseconds(20))
                     }
@@ -183,12 +183,12 @@ import Testing
         }
     }
 
-    /// It ended with 0, and the database was empty.
+    /// Regression: it ended with 0, although the database was empty.
     @Test func resetDuringAOneShotRunIsDetectedAtItsEnd() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<5).map { Self.task("t\($0)") })
-            try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","times":1}"#)
+            try embedded.injectFaults(#"{"reset":true,"on":"_bulk_docs","times":1}"#)
             let failure = await #expect(throws: RunError.self) {
                 try await bed.runOnce(rules) { $0.onReset = .stop }
             }
@@ -200,14 +200,14 @@ import Testing
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<5).map { Self.task("t\($0)") })
-            try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","times":1}"#)
+            try embedded.injectFaults(#"{"reset":true,"on":"_bulk_docs","times":1}"#)
             let failure = await #expect(throws: RunError.self) { try await bed.fix(rules) }
             #expect(failure?.code == .databaseReset)
             #expect(failure?.description.contains("run it again") == true)
         }
     }
 
-    /// A user may be let in to the documents and not to what is kept beside them.
+    /// A user may have access to documents, but not to local documents.
     @Test func runContinuesWithoutAMark() async throws {
         let server = try ScriptedServer(local: .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)) {
             request, _ in

@@ -4,7 +4,7 @@ import GatewayClient
 import TestKit
 import Testing
 
-/// A bot that is no administrator, under the sync function that the project ships as an example.
+/// A bot that is not an administrator, with the sync function that the project ships as an example.
 @Suite(.limitedParallelism) struct RestrictedBotTests {
     private func settings(_ name: String) -> GatewaySettings {
         var settings = GatewaySettings()

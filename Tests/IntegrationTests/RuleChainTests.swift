@@ -9,7 +9,7 @@ import Testing
 @testable import Bots
 @testable import Delivery
 
-/// Chains of rules follow causes: many changes that meet in one document are no chain, and loops end.
+/// Rule chains follow causes. Many changes of one document are no chain, and loops end.
 @Suite(.limitedParallelism) struct RuleChainTests {
     private static let invoices = """
         version: 1
@@ -38,7 +38,7 @@ import Testing
 
         """
 
-    /// A rule of orders that makes the invoices.
+    /// A rule for orders that creates the invoices.
     private static let bill = """
           - name: bill
             when: { type: order }
@@ -46,7 +46,7 @@ import Testing
 
         """
 
-    /// The register and another document write each other for ever.
+    /// The register and another document write each other, endlessly.
     private static let spin = """
           - name: spin
             when: { type: register }
@@ -80,7 +80,7 @@ import Testing
                             #"{"_id":"o\#(number)","type":"\#(isBilled ? "order" : "invoice")"}"#
                         )
                     ])
-                    // The next one asks while this one confirms.
+                    // The next request starts while this one is being confirmed.
                     if number > 0 { try await bed.wait(until: ids[number - 1]) { $0["number"] != nil } }
                 }
                 try await bed.wait(until: ids) { $0["number"] != nil }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// The documents are there before, are written by their own rules as well, and the loop begins elsewhere.
+    /// The documents already exist, their own rules also write them, and the loop begins elsewhere.
     @Test(arguments: ["put", "related"]) func loopOfExistingDocumentsEnds(action: String) async throws {
         try await BotTestBed.with { bed in
             func write(_ id: String) -> String {

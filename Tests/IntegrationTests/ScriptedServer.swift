@@ -11,17 +11,17 @@ import Rules
 import ServiceLifecycle
 import TestKit
 
-/// A gateway that says what a test wants it to say, and remembers what it was asked.
+/// A gateway whose answers a test scripts, and which records its requests.
 final class ScriptedServer: Sendable {
     struct Answer: Sendable {
         var status = 200
         var headers = ScriptedServer.syncGateway
         var body: String
-        /// Sends no more than so many bytes of the body, then closes.
+        /// The number of bytes of the body after which the connection is closed.
         var cutAfter: Int?
     }
 
-    /// Takes the request and how many of this path came before it. Nil: closes without an answer.
+    /// Gets the request and the number of earlier requests for this path. Nil closes the connection without an answer.
     typealias Script = @Sendable (_ request: TestRequest, _ number: Int) -> Answer?
 
     let server: TestServer
@@ -31,10 +31,11 @@ final class ScriptedServer: Sendable {
     static let syncGateway = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]
 
     /// - Parameters:
-    ///   - information: What `GET /todo/` answers, read at each request. Nil: a newest sequence that each document sent has moved on.
-    ///   - headers: With which headers.
-    ///   - local: What requests for local documents get. Nil: they are kept.
-    ///   - overrule: Takes a request for a local document and the answer to it; returns what is sent instead.
+    ///   - information: The answer to `GET /todo/`, read at each request. Nil: a newest sequence that increases with
+    ///     each document sent.
+    ///   - headers: The headers of that answer.
+    ///   - local: The answer to requests for local documents. Nil: they are stored.
+    ///   - overrule: Gets a request for a local document and its answer; returns the answer that is sent instead.
     init(
         information: @autoclosure @escaping @Sendable () -> String? = nil,
         headers: [String] = ScriptedServer.syncGateway, local: Answer? = nil,
@@ -73,18 +74,18 @@ final class ScriptedServer: Sendable {
         return #"{"db_name":"todo","update_seq":\#(1000 + sent.flatMap(ids).count),"state":"Online"}"#
     }
 
-    /// `last_seq` of an answer that is a feed, as it is sent back.
+    /// The `last_seq` of an answer if it is a feed, as clients send it back.
     private static func lastSequence(_ answer: Answer) -> String? {
         (try? JSONText(answer.body))?.root["last_seq"].flatMap { SequenceID($0) }?.queryValue
     }
 
-    /// Whether the request asks for what comes behind everything: there is nothing, as a script need not say.
+    /// Whether the request's `since` is after the last sequence. Scripts need not answer it: there are no changes.
     private static func isBehind(_ reached: String?, _ request: TestRequest) -> Bool {
         guard let reached, request.path == "/todo/_changes", !request.target.contains("feed=") else { return false }
         return request.target.contains("since=\(reached.percentEncodedForTests)&")
     }
 
-    /// Keeps local documents as a gateway does; nil for any other request.
+    /// Stores local documents as a gateway does; nil for any other request.
     private static func answerOfLocal(_ request: TestRequest, _ marks: Monitor<[String: [UInt8]]>, _ fixed: Answer?)
         -> Answer?
     {
@@ -103,17 +104,17 @@ final class ScriptedServer: Sendable {
     /// The requests of one path, such as `/todo/_bulk_docs`, in order.
     func requests(_ path: String) -> [TestRequest] { seen.with { $0.filter { $0.path == path } } }
 
-    /// Returns once so many requests of one path have come.
+    /// Returns once there have been `count` requests for the path.
     func wait(for count: Int, of path: String) async {
         await seen.wait { $0.count { $0.path == path } >= count }
     }
 
     private static let done = #"[{"merge":{"done":true}}]"#
 
-    /// One `--once` run against this server with a rule for documents of type "task" that are not "done".
+    /// One `--once` run against this server, with a rule for documents of type "task" that are not "done".
     ///
     /// - Parameters:
-    ///   - then: What the rule does; by default it merges `{"done":true}`.
+    ///   - then: The rule's actions; by default it merges `{"done":true}`.
     ///   - laterRule: Another rule in JSON, which applies after it.
     func runOnce(
         _ directory: String, then: String = done, laterRule: String? = nil, retryFor: Duration = .seconds(300)
@@ -141,7 +142,7 @@ final class ScriptedServer: Sendable {
         return await report.counters()
     }
 
-    /// A bot with the same rules that follows the feed until it is asked to stop.
+    /// A bot with the same rules that follows the feed until it is stopped.
     func daemon(_ directory: String) throws -> ServiceGroup {
         let ruleSet = try ruleSet(directory)
         return ServiceGroup(
@@ -167,7 +168,7 @@ final class ScriptedServer: Sendable {
         try Ledger.open(directory: directory + "/state", gateway: server.url("/todo"), ruleSetHash: ruleSet.hash)
     }
 
-    /// Where a run of the command finds its state.
+    /// The place of a run's state.
     func place(_ directory: String, _ ruleSet: RuleSet) throws -> StatePlace {
         let folder = directory + "/state"
         return StatePlace(
@@ -189,7 +190,7 @@ final class ScriptedServer: Sendable {
             state: try place(directory, ruleSet), settings: settings, report: report, logger: BotTestBed.logger)
     }
 
-    /// A feed with these rows and a proper end.
+    /// A complete feed with these rows.
     static func feed(_ rows: [String], last: some CustomStringConvertible) -> Answer {
         Answer(body: "{\"results\":[\r\n" + rows.joined(separator: "\n,") + "\n],\n\"last_seq\":\"\(last)\"}\n")
     }
@@ -198,7 +199,7 @@ final class ScriptedServer: Sendable {
         #"{"seq":\#(number),"id":"t\#(number)","doc":{"type":"task","n":1.10,"_id":"t\#(number)","_rev":"1-a","_cv":"18@x"},"changes":[{"rev":"1-a"}]}"#
     }
 
-    /// The answer to a bulk write that takes every document.
+    /// The answer to a bulk write that accepts every document.
     static func written(_ request: TestRequest) -> Answer {
         let rows = ids(in: request).map { #"{"id":"\#($0)","rev":"2-b"}"# }
         return Answer(status: 201, body: "[" + rows.joined(separator: ",") + "]")

@@ -37,7 +37,7 @@ import Testing
         #expect(await usage.maxConcurrent > 1)
     }
 
-    /// Those that share come after one that has waited for longer.
+    /// Shared users wait for an exclusive one that came earlier.
     @Test func waitersAreServedInOrder() async {
         let (keyspace, order) = (SharedKeyspace(), OrderOfUses())
         await withTaskGroup { group in

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func queriesAreCollectedDuringAPass() async throws {
-        // The first list waits until the others have asked.
+        // The first page is held back until the others have made their requests.
         let isOpen = Monitor(false)
         let server = try ScriptedServer { request, number in
             guard request.path == "/todo/_all_docs" else { return nil }

@@ -9,10 +9,10 @@ import Testing
 @testable import Delivery
 @testable import Rules
 
-/// Large documents that rules change although they are not decided.
+/// Large documents that rules change although they were not the decided ones.
 @Suite(.limitedParallelism) struct TargetMemoryTests {
     private static let count = 12
-    /// Of the text of each document. With all its forms, the document takes three times as much.
+    /// The size of each document's text. With all its forms, a document takes three times as much.
     private static let size = 300_000
     private static let budget = 1_200_000
 
@@ -36,7 +36,8 @@ import Testing
             (0..<Self.count).map { (DocumentID("s\($0)"), #"{"_id":"s\#($0)","type":"small","big":"b\#($0)"}"#) })
     }
 
-    /// One document of the largest size has always room, and another one that arrives before its size is known.
+    /// There is always room for one document of the largest size, and for another that arrives before its size is
+    /// known.
     private func expectWithinBudget(_ pool: MemoryPool) {
         let largest = Content.copies * Self.size
         #expect(pool.peakUse >= largest)
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    /// Their contents were kept until the last one was written.
+    /// Regression: their contents were kept until the last one was written.
     @Test(arguments: [Mode.follow(nil), .once(nil)])
     private func writtenTargetsAreNotKeptInMemory(mode: Mode) async throws {
         try await BotTestBed.with { bed in

@@ -10,7 +10,7 @@ import Rules
 import TestKit
 import Testing
 
-/// A clock that only moves when it is told to.
+/// A clock that moves only on request.
 final class SetClock: Sendable {
     private let seconds: Locked<Int>
 
@@ -26,9 +26,9 @@ final class SetClock: Sendable {
     }
 }
 
-/// Rules whose time is in the document.
+/// Rules that fire at a time in the document.
 @Suite(.limitedParallelism) struct TimerTests {
-    /// What a rule did is counted, so that a second time shows.
+    /// The rule's effects are counted, so that a second one is noticed.
     private static let reminders = """
         version: 1
         rules:
@@ -65,7 +65,7 @@ final class SetClock: Sendable {
         return try ledger.waitingTimers(limit: 100).first
     }
 
-    /// As many as the memory budget holds are read, and no more before these are settled.
+    /// Only documents that fit into the memory budget are read, and no more until these are finished.
     @Test func dueDocumentsAreReadAsMemoryAllows() async throws {
         let receiver = try TestReceiver { _, _ in
             usleep(200_000)
@@ -94,7 +94,7 @@ final class SetClock: Sendable {
             let counters = try await bed.runOnce(rules, configure: configure)
             #expect(counters.outside.accepted == 12)
             #expect(Set(receiver.requests.map(\.documentID)).count == 12)
-            // Each takes 900 kB. One is requested before the size of the others is known.
+            // Each takes 900 kB. One is requested before the sizes of the others are known.
             #expect(receiver.maxConcurrent <= 3)
         }
     }
@@ -117,14 +117,14 @@ final class SetClock: Sendable {
             try await bed.following(rules, configure: clock.set) {
                 try await bed.wait(until: "t1") { $0["reminders"] != nil }
             }
-            // Neither a restart nor a change of something else makes it fire again.
+            // Neither a restart nor a change of another member makes the rule fire again.
             for id in ["t1", "t2"] as [DocumentID] { try await change(bed, id) { try $0.setting("/note", to: "1") } }
             clock.move(by: 1000)
             try await bed.runOnce(rules, configure: clock.set)
             #expect(try await reminders(bed, "t1") == 1)
             #expect(try await reminders(bed, "t2") == 1)
             #expect(try waiting(bed, rules).isEmpty)
-            // Another time does.
+            // Another time makes it fire again.
             try await change(bed, "t2") { try $0.setting("/dueAt", to: "\(clock.now - 1)") }
             try await bed.runOnce(rules, configure: clock.set)
             #expect(try await reminders(bed, "t2") == 2)
@@ -191,7 +191,7 @@ final class SetClock: Sendable {
             #expect(try waiting(bed, rules).map(\.id) == ["done", "moved"])
             clock.move(by: 100)
             try await bed.runOnce(rules, configure: clock.set)
-            // What else the rule asks is decided when the time has come.
+            // The rule's other conditions are decided when the timer is due.
             #expect(try waiting(bed, rules).map(\.id) == ["moved"])
             clock.move(by: 100)
             try await bed.runOnce(rules, configure: clock.set)
@@ -201,7 +201,7 @@ final class SetClock: Sendable {
         }
     }
 
-    /// A change that the bot has not seen counts, too.
+    /// A change that the bot has not yet seen counts, too.
     @Test func firedTimerDecidesTheCurrentDocument() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
@@ -316,7 +316,7 @@ final class SetClock: Sendable {
         }
     }
 
-    /// Without memory of what has fired: the rule's conditions decide.
+    /// Without a record of what has fired, the rule's conditions decide.
     @Test func passFiresDueRules() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
@@ -327,7 +327,7 @@ final class SetClock: Sendable {
         }
     }
 
-    /// Documents from before a rule get its timers when it is applied to all documents.
+    /// Existing documents get a new rule's timers when the rule is applied to all documents.
     @Test func catchUpOfChangedRulesSetsTimers() async throws {
         try await BotTestBed.with { bed in
             let clock = SetClock()
@@ -366,7 +366,7 @@ final class SetClock: Sendable {
     }
 }
 
-/// The bot dies while timers are set, or while they fire.
+/// The bot is killed while timers are set, or while they fire.
 @Suite(.limitedParallelism) struct TimerCrashTests {
     private static let rules = """
         version: 1
@@ -401,7 +401,7 @@ final class SetClock: Sendable {
             })
     }
 
-    /// Each rule has fired once for each document, and waits no more.
+    /// Each rule has fired once for each document, and no timer is left.
     private func expectEverythingOnce(_ bed: BotTestBed, _ rules: RuleSet, _ state: String, _ place: Comment)
         async throws
     {

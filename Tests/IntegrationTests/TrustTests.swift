@@ -10,7 +10,7 @@ import Rules
 import TestKit
 import Testing
 
-/// What a bot that is left alone must not do.
+/// What an unattended bot must not do.
 @Suite(.limitedParallelism) struct TrustTests {
     private static let total = """
         version: 1
@@ -21,7 +21,7 @@ import Testing
             then: [{ merge: { total: { jq: '.lines | add' } } }]
         """
 
-    /// A cart that got a line every few seconds lost its total after the fifth.
+    /// Regression: a cart that got a line every few seconds lost its total after the fifth.
     @Test func busyDocumentIsNeverDeadLettered() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.total)
@@ -65,7 +65,7 @@ import Testing
             #expect(counters.deadLetters == 1)
             #expect(try await bed.stored("t1")?.root["good"]?.bool == true)
             #expect(try await bed.stored("t1")?.root["upper"] == nil)
-            // Its own write does not drop the dead letter, nor does it come twice.
+            // The bot's own write neither removes the dead letter nor adds a second one.
             #expect(try await bed.runOnce(rules).deadLetters == 0)
             try await expectDeadLetters(["bad"], of: rules, bed)
             // The document is corrected.
@@ -82,7 +82,7 @@ import Testing
         #expect(try ledger.deadLetters().map(\.rule) == expected)
     }
 
-    /// A dead letter stayed for good, whatever became of its document.
+    /// Regression: a dead letter stayed forever, whatever happened to its document.
     @Test(arguments: [#""type":"task","list":"a""#, #""type":"other""#, #""_deleted":true"#])
     func deadLetterIsDroppedWhenItsDocumentIsFinished(members: String) async throws {
         try await BotTestBed.with { bed in
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// The document of the dead letter waits for its receiver, and nothing else comes to its end.
+    /// The document of the dead letter waits for its receiver, and all other changes are finished.
     @Test func runEndsAtItsErrorLimitWhileDocumentsWait() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -211,7 +211,7 @@ import Testing
 
     // MARK: - Answers
 
-    /// A full disk: CouchDB answers for each document, and a job from cron went on for ever.
+    /// Regression: with a full disk, CouchDB answers for each document, and a job from cron never ended.
     @Test(arguments: [429, 502, 503, 504, 507])
     func jobGivesUpOnUndecidedDocuments(status: Int) async throws {
         try await withDirectory { directory in
@@ -234,7 +234,8 @@ import Testing
         }
     }
 
-    /// Who may not list documents got tombstones decided, and what an earlier pass wrote was never looked at again.
+    /// Regression: for a user who may not list documents, tombstones were decided, and documents that an earlier pass
+    /// wrote were never decided.
     @Test func passOverTheFeedReadsLiveDocumentsOnly() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -263,7 +264,7 @@ import Testing
         }
     }
 
-    /// A firewall that refuses a whole request for one document in it ended the run with 77, each time.
+    /// Regression: a firewall that refuses a whole request because of one document ended each run with 77.
     @Test func documentRefusedByAFirewallIsFound() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
@@ -282,7 +283,7 @@ import Testing
         }
     }
 
-    /// A user who may read but not write gets an error that says so, once the time for retries is over.
+    /// A user who may read but not write gets an error that says so when the retries are used up.
     @Test func readOnlyUserEndsTheRunAfterItsRetries() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in

@@ -7,7 +7,7 @@ import ServiceLifecycle
 import TestKit
 import Testing
 
-/// Two bots on one database, as on two machines: each with a state of its own.
+/// Two bots on one database, as on two machines: each has its own state.
 @Suite(.limitedParallelism) struct TwoBotsTests {
     private static func paint(_ from: String, _ to: String) -> String {
         """
@@ -20,7 +20,7 @@ import Testing
         """
     }
 
-    /// Follows the feed with both for as long as `body` takes. Returns what each did.
+    /// Follows the feed with both bots while `body` runs. Returns the counters of each.
     private func following(
         _ bed: BotTestBed, _ rules: [RuleSet], _ body: @Sendable @escaping ([RunReport]) async throws -> Void
     ) async throws -> [RunCounters] {
@@ -60,7 +60,7 @@ import Testing
                 }
                 try await bed.wait(until: (0..<count).map { DocumentID("t\($0)") }) { $0["done"]?.bool == true }
             }
-            // Revisions decided who was first; the other found nothing left to do.
+            // Revisions decided which bot was first; the other found nothing left to do.
             #expect(counters.reduce(0) { $0 + $1.written } == count)
             #expect(counters.allSatisfy { $0.deadLetters == 0 })
             let lookups = try await bed.phone.allDocs(keys: (0..<count).map { DocumentID("t\($0)") })
@@ -80,7 +80,7 @@ import Testing
                     try await Task.sleep(for: .milliseconds(10))
                 }
                 let sequence = try await bed.phone.databaseInfo().updateSequence
-                // Nobody writes any more: a feed from here on stays empty.
+                // There are no more writes: a feed from here on stays empty.
                 var answer = try await bed.phone.changes(
                     ChangesRequest(since: try #require(sequence), feed: .longpoll(timeout: .seconds(1))))
                 #expect(try await answer.next() == nil)

@@ -5,7 +5,7 @@ import Rules
 import TestKit
 import Testing
 
-/// Databases in which a user may keep no mark: their addresses tell them apart.
+/// Databases in which the user may not store a mark, so that only their addresses distinguish them.
 @Suite(.limitedParallelism) struct UnmarkedDatabaseTests {
     private func server() throws -> ScriptedServer {
         try ScriptedServer(local: .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)) { request, _ in

@@ -10,21 +10,21 @@ import ServiceLifecycle
 import TestKit
 import Testing
 
-/// Gateways that accept the bot's mark and do not keep it: two databases behind one load balancer, a caching proxy.
+/// Gateways that accept the bot's mark but do not keep it: two databases behind one load balancer, a caching proxy.
 ///
-/// `run --once` never ended, and a daemon started over 16 times a second.
+/// Regression: `run --once` never ended, and a daemon started over 16 times a second.
 @Suite(.limitedParallelism) struct UnreliableMarkTests {
-    /// What such a gateway answers.
+    /// The answers of such a gateway.
     enum Mode: String, CaseIterable {
-        /// A write is accepted, and nothing is read.
+        /// A write is accepted, but reads find nothing.
         case lost
         /// Each read shows another mark.
         case random
-        /// Each read shows what the read before would have shown.
+        /// Each read shows what the previous read should have shown.
         case older
         /// Each read shows the first mark.
         case first
-        /// Each second read shows nothing.
+        /// Every second read finds nothing.
         case flip
         case writesFail, readsFail
         /// A proxy answers instead of the gateway.
@@ -127,7 +127,7 @@ import Testing
 
 /// Gateways that lose the bot's mark some time after it was written.
 @Suite(.limitedParallelism) struct LostMarkTests {
-    /// What such a gateway answers.
+    /// The answers of such a gateway.
     enum Mode: String, CaseIterable {
         /// The mark is dropped after a while, as by a cache.
         case vanishing
@@ -183,7 +183,7 @@ import Testing
         var settings = BotSettings()
         settings.isOneShot = isOneShot
         settings.onReset = onReset
-        // A run with an end checks the mark at its start and its end.
+        // A one-shot run checks the mark at its start and its end.
         if !isOneShot { settings.checkInterval = .milliseconds(10) }
         settings.delivery.retries.isDaemon = !isOneShot
         return Bot(
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    /// It read everything again once a minute, for ever.
+    /// Regression: the bot read everything again once a minute, endlessly.
     @Test(arguments: Mode.allCases)
     func idleDaemonStartsOverOnceAndContinuesWithoutAMark(mode: Mode) async throws {
         try await withDirectory { directory in
@@ -223,7 +223,7 @@ import Testing
 
     // MARK: - Bots that a reset ends
 
-    /// Lets the mark vanish.
+    /// Removes the mark.
     private func loseMark(_ server: ScriptedServer) async throws {
         let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
         for _ in 1...4 { _ = try await gateway.localDocument("changebot.changebot") }
@@ -234,7 +234,7 @@ import Testing
         request.flatMap { try? JSONText($0.body) }?.root["identity"]?.string
     }
 
-    /// The first lost mark ended the bot, as if the database had been reset.
+    /// Regression: the first lost mark ended the bot, as if the database had been reset.
     @Test func lostMarkOfUnchangedDatabaseIsWrittenAgain() async throws {
         try await withDirectory { directory in
             let server = try server(.vanishing, instance: Locked(1))
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    /// Whatever else may have changed, it can't be seen.
+    /// Other signs of a reset can't be seen.
     @Test(arguments: [nil, 0])
     func lostMarkWithoutAStartTimeEndsTheBot(instance: Int?) async throws {
         try await expectReset(of: try server(.vanishing, instance: instance.map { Locked($0) })) {}
@@ -288,7 +288,7 @@ import Testing
 
     // MARK: - Later runs
 
-    /// Each run read everything again.
+    /// Regression: each run read everything again.
     @Test func laterRunsDoNotStartOverAgain() async throws {
         try await withDirectory { directory in
             let server = try server(.vanishing)
@@ -304,7 +304,7 @@ import Testing
     }
 }
 
-/// Keeps messages.
+/// Records messages.
 private struct LineHandler: LogHandler {
     let lines: Locked<[String]>
     var metadata: Logger.Metadata = [:]

@@ -9,19 +9,20 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// What users of other bots and loaders complain about, and what happens here: writing.
+/// Bugs that users of other bots and importers report, and what happens here: writing.
 ///
-/// That a checkpoint is ahead of the work is also answered by `CrashTests`, which kills the program between any two
-/// effects, and by `SafeSequenceTrackerTests`.
+/// That a checkpoint must not be ahead of the work is also tested by `CrashTests`, which kills the program between any
+/// two effects, and by `SafeSequenceTrackerTests`.
 @Suite(.limitedParallelism) struct WriteRegressionTests {
-    /// couchbackup 2.0.0, couchdb-nano: the place in the feed was saved before the work was done.
+    /// couchbackup 2.0.0, couchdb-nano: the sequence was saved before the work was done.
     @Test(arguments: [413, 429, 503])
     func checkpointStaysBeforeUnwrittenChanges(status: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<10))
-            // Every answer is lost, then none: the first run gives up with an unknown number of documents written.
-            try gateway.misbehave(#"{"on":"_bulk_docs","drop":"after"}"#)
+            // Every answer is lost, then none: the first run gives up without knowing how many documents it has
+            // written.
+            try gateway.injectFaults(#"{"on":"_bulk_docs","drop":"after"}"#)
             let failure = await #expect(throws: RunError.self) {
                 try await bed.runOnce(rules) { $0.delivery.retries.retryFor = .milliseconds(100) }
             }
@@ -29,24 +30,24 @@ import Testing
             let ledger = try bed.ledger(rules)
             #expect(try ledger.checkpoint()?.sequence.syncGatewayNumber ?? 0 <= 1)
             ledger.close()
-            try gateway.misbehave(#"{"on":"_bulk_docs","status":\#(status),"times":1}"#)
+            try gateway.injectFaults(#"{"on":"_bulk_docs","status":\#(status),"times":1}"#)
             let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 0)
             try await bed.expectDoneOnce(0..<10)
         }
     }
 
-    /// cht-core#8539, #8566: a hundred changes that fail, and the sequence never advances.
+    /// cht-core#8539, #8566: a hundred changes fail, and the sequence never advances.
     @Test
     func hundredConsecutiveFailuresAreDeadLettered() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<100))
-            try gateway.misbehave(#"{"refuse_documents":1}"#)
+            try gateway.injectFaults(#"{"refuse_documents":1}"#)
             let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 100)
             #expect(counters.written == 0)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.load(BotTestBed.tasks(100..<101))
             let next = try await bed.runOnce(rules)
             #expect(next.changes == 1)
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    /// cht-core#3275, functions-samples#158, docs-server PR#2882: what the worker wrote made it work again.
+    /// cht-core#3275, functions-samples#158, docs-server PR#2882: the worker was triggered by its own writes.
     @Test
     func ownWritesCauseNoWrites() async throws {
         try await BotTestBed.withTrouble { bed, _ in
@@ -77,7 +78,7 @@ import Testing
             try await bed.following(rules) {
                 try await bed.load([("t", #"{"_id":"t","type":"task"}"#)])
                 try await bed.wait(until: "t") { $0["stamped"] != nil }
-                // Behind it in the feed: what the bot wrote was looked at by then.
+                // This comes last in the feed: by then, the bot has seen its own writes.
                 try await bed.load([("last", #"{"_id":"last","type":"last"}"#)])
                 try await bed.wait(until: "last") { $0["done"] != nil }
             }
@@ -90,18 +91,18 @@ import Testing
         }
     }
 
-    /// sync_gateway#2878, couchdb#4851, mycouch#18, trombi#18: attachments vanish when a document is written without
+    /// sync_gateway#2878, couchdb#4851, mycouch#18, trombi#18: attachments vanished when a document was written without
     /// `_attachments`.
     @Test
     func attachmentsStay() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<10))
-            try gateway.misbehave(#"{"refuse_documents":{"status":409},"times":1}"#)
+            try gateway.injectFaults(#"{"refuse_documents":{"status":409},"times":1}"#)
             let counters = try await bed.runOnce(rules)
             #expect(counters.conflicts == 10)
             #expect(counters.written == 10)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<10)
             for task in BotTestBed.tasks(0..<10) {
                 #expect(try await bed.phone.attachment("note", of: task.id) == Array("hello".utf8))
@@ -109,36 +110,35 @@ import Testing
         }
     }
 
-    /// couchbackup#164, couchdb-dump#8, couchdb-nano#119, pouchdb#5786, CDB PR#2910: 413 for a batch, or no answer.
+    /// couchbackup#164, couchdb-dump#8, couchdb-nano#119, pouchdb#5786, CDB PR#2910: a batch gets 413, or no answer.
     ///
-    /// One document that is too large by itself: `BotTests.aDocumentThatTheGatewayRefusesIsSetAside…`.
+    /// A single document that is too large: `BotTests.refusedDocumentIsDeadLetteredAndOthersAreWritten`.
     @Test(arguments: [1, 4])
     func oversizedBatchIsHalved(times: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<64))
-            try gateway.misbehave(#"{"on":"_bulk_docs","status":413,"times":\#(times)}"#)
+            try gateway.injectFaults(#"{"on":"_bulk_docs","status":413,"times":\#(times)}"#)
             let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules)) {
                 $0.delivery.capacity.writers = 1
             }
             #expect(counters.written == 64)
             #expect(counters.deadLetters == 0)
             #expect(gateway.faultCounts["status"] == times)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<64)
         }
     }
 
-    /// couchimport#59, #62, #42, couchdb-dump#50, #101, Ektorp#195: conflicts and refusals inside a 201 that nobody
-    /// reads.
+    /// couchimport#59, #62, #42, couchdb-dump#50, #101, Ektorp#195: conflicts and refusals inside a 201 were ignored.
     @Test
     func eachDocumentOfAnAnswerIsAccountedFor() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             let tasks = BotTestBed.tasks(0..<200)
             try await bed.load(tasks)
-            try gateway.misbehave(#"{"refuse_documents":{"share":0.3,"status":[403,413,503]}}"#)
+            try gateway.injectFaults(#"{"refuse_documents":{"share":0.3,"status":[403,413,503]}}"#)
             let counters = try await bed.runOnce(rules)
-            gateway.behave()
+            gateway.stopFaults()
             #expect(counters.written + counters.deadLetters == 200)
             #expect(counters.deadLetters > 10 && counters.written > 100)
             let ledger = try bed.ledger(rules)
@@ -152,19 +152,19 @@ import Testing
         }
     }
 
-    /// couchimport#127, pouchdb#7229, spark-cloudant#79, cloudant-java-sdk#153: 429 ends imports of a million rows.
+    /// couchimport#127, pouchdb#7229, spark-cloudant#79, cloudant-java-sdk#153: a 429 ends imports of a million rows.
     ///
-    /// How the rate is found: `AdaptiveRateTests`.
+    /// How the rate is determined: `AdaptiveRateTests`.
     @Test
     func retryAfterOfTheGatewayIsHonoured() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<50))
             let busy = #""status":{"code":429,"retry_after":1}"#
-            try gateway.misbehave(#"{"on":"_bulk_docs",\#(busy),"times":1},{"on":"_changes",\#(busy),"times":1}"#)
+            try gateway.injectFaults(#"{"on":"_bulk_docs",\#(busy),"times":1},{"on":"_changes",\#(busy),"times":1}"#)
             let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules))
             #expect(counters.written == 50)
             #expect(counters.traffic.retries >= 2)
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.expectDoneOnce(0..<50)
         }
     }

@@ -67,8 +67,8 @@ import Testing
             rounds += 1
             let decisions = await decider.decide(
                 on: left, now: 0, effects: EffectMemory(limit: 450_000) { _ in false })
-            let made = decisions.filter { $0.deferral == nil }
-            #expect(!made.isEmpty && made.allSatisfy { $0.puts.count == 4 })
+            let decided = decisions.filter { $0.deferral == nil }
+            #expect(!decided.isEmpty && decided.allSatisfy { $0.puts.count == 4 })
             #expect(decisions.reduce(0) { $0 + $1.effects.byteCount } <= 450_000)
             #expect(decisions.allSatisfy { $0.deferral == nil || $0.deferral == .crowded })
             left = zip(left, decisions).filter { $1.deferral != nil }.map(\.0)

@@ -74,15 +74,15 @@ import Testing
             let other = try checked("when: \(selector(of: 1, &random)), unless: \(selector(of: 1, &random)), then: []")
             var knowledge = Knowledge(firing: one)
             knowledge.apply(one.prediction)
-            let foreseen = (knowledge.fires(one), knowledge.fires(other))
-            counts[foreseen.0, default: 0] += 1
-            counts[foreseen.1, default: 0] += 1
+            let predicted = (knowledge.fires(one), knowledge.fires(other))
+            counts[predicted.0, default: 0] += 1
+            counts[predicted.1, default: 0] += 1
             let merges = [try JSONText(patch).root, try JSONText(second).root]
             for document in documents where try one.rule.fires(on: document.root, scratch) {
                 let after = try document.merging(merges[0]).merging(merges[1]).root
                 let answers = (try one.rule.fires(on: after, scratch), try other.rule.fires(on: after, scratch))
                 #expect(
-                    foreseen.0.allows(answers.0) && foreseen.1.allows(answers.1),
+                    predicted.0.allows(answers.0) && predicted.1.allows(answers.1),
                     "\((one.when + other.when + other.unless).map(\.text)) \(patch) \(second) \(document.string)"
                 )
             }

@@ -121,7 +121,7 @@ import Testing
 
     // MARK: - Type mismatches
 
-    private func misfit(_ type: (some Decodable).Type, _ text: String) throws -> TypeMismatch {
+    private func typeMismatch(_ type: (some Decodable).Type, _ text: String) throws -> TypeMismatch {
         try #require(#expect(throws: TypeMismatch.self) { try decode(type, text) })
     }
 
@@ -141,21 +141,21 @@ import Testing
         ("[]", "the document must be an object, but is a list"),
     ])
     func typeMismatchNamesPathAndKinds(text: String, expected: String) throws {
-        #expect(try misfit(Part.self, text).description == expected)
+        #expect(try typeMismatch(Part.self, text).description == expected)
     }
 
     @Test func nestedTypeMismatchHasPath() throws {
         struct Tree: Codable { var branches: [[String: Part]] }
         let text = #"{"branches":[{},{"left":{"name":{"first":"secret"}}}]}"#
-        let misfit = try misfit(Tree.self, text)
-        #expect(misfit.path == "branches[1].left.name")
-        #expect(misfit.found == "an object" && misfit.value == #"{"first":"secret"}"#)
-        #expect(!misfit.description.contains("secret"))
+        let mismatch = try typeMismatch(Tree.self, text)
+        #expect(mismatch.path == "branches[1].left.name")
+        #expect(mismatch.found == "an object" && mismatch.value == #"{"first":"secret"}"#)
+        #expect(!mismatch.description.contains("secret"))
     }
 
     @Test func longValueIsTruncated() throws {
-        let misfit = try misfit([String: Int].self, #"{"a":"\#(String(repeating: "x", count: 1000))"}"#)
-        #expect(misfit.value?.count == 201)
+        let mismatch = try typeMismatch([String: Int].self, #"{"a":"\#(String(repeating: "x", count: 1000))"}"#)
+        #expect(mismatch.value?.count == 201)
     }
 
     @Test(arguments: [
@@ -163,7 +163,7 @@ import Testing
         (#"{"a":1}"#, "a must be text, but is a number"),
     ])
     func unknownEnumerationValueIsTypeMismatch(text: String, expected: String) throws {
-        #expect(try misfit([String: Color].self, text).description == expected)
+        #expect(try typeMismatch([String: Color].self, text).description == expected)
     }
 
     @Test(arguments: ["yesterday", "2026-02-30T10:00:00Z", "2026-11-20T10:00:00"]) func invalidTimeIsTypeMismatch(
@@ -171,12 +171,12 @@ import Testing
     )
         throws
     {
-        let misfit = try misfit([String: Date].self, #"{"a":"\#(text)"}"#)
-        #expect(misfit.description == #"a must be a time such as "2026-11-20T10:00:00.000Z", but is text"#)
+        let mismatch = try typeMismatch([String: Date].self, #"{"a":"\#(text)"}"#)
+        #expect(mismatch.description == #"a must be a time such as "2026-11-20T10:00:00.000Z", but is text"#)
     }
 
     @Test(arguments: ["*", "A", "AQI"]) func invalidBase64IsTypeMismatch(_ text: String) throws {
-        #expect(try misfit([String: Data].self, #"{"a":"\#(text)"}"#).expected == "base64")
+        #expect(try typeMismatch([String: Data].self, #"{"a":"\#(text)"}"#).expected == "base64")
     }
 
     @Test func tooShortListIsTypeMismatch() throws {
@@ -186,14 +186,14 @@ import Testing
                 for _ in 0..<2 { _ = try container.decode(Int.self) }
             }
         }
-        #expect(try misfit(Pair.self, "[1]").description == "[1] is missing: it must be a whole number")
-        #expect(try misfit(Pair.self, "[1,null]").description == "[1] must be a whole number, but is null")
+        #expect(try typeMismatch(Pair.self, "[1]").description == "[1] is missing: it must be a whole number")
+        #expect(try typeMismatch(Pair.self, "[1,null]").description == "[1] must be a whole number, but is null")
     }
 
     @Test func typeCanRefuseDocument() throws {
         struct Refusal: Error, CustomStringConvertible { let description = "Refusal" }
         struct Picky: Decodable { init(from decoder: any Decoder) throws { throw Refusal() } }
-        #expect(try misfit(Picky.self, "{}").description.contains("Refusal"))
+        #expect(try typeMismatch(Picky.self, "{}").description.contains("Refusal"))
     }
 
     // MARK: - Numbers

@@ -66,7 +66,7 @@ private struct TotalChange {
         note(chain)
     }
 
-    mutating func takeBack(_ taken: [DecimalAmount], _ chain: RuleChain) {
+    mutating func subtract(_ taken: [DecimalAmount], _ chain: RuleChain) {
         amounts = zip(amounts, taken).map { $0 - $1 }
         contributors -= 1
         note(chain)
@@ -128,7 +128,7 @@ extension CountChanges {
                 let chain = document.chain.followed(by: name)
                 if let old {
                     let taken = Amounts.parse(old.amounts)
-                    change(Place(target: old.target, rule: rule), taken.count) { $0.takeBack(taken, chain) }
+                    change(Place(target: old.target, rule: rule), taken.count) { $0.subtract(taken, chain) }
                 }
                 if let new, let amounts {
                     change(Place(target: new.target, rule: rule), new.amounts.count) { $0.add(new, chain) }

@@ -6,7 +6,7 @@ extension Ledger {
     /// - Returns: All revisions during whose decision the process crashed, and how many times.
     package func noteInterruptions(
         _ revisions: [(id: DocumentID, revision: RevisionID)]
-    ) async throws(StateError) -> [(id: DocumentID, revision: RevisionID, deaths: Int)] {
+    ) async throws(StateError) -> [(id: DocumentID, revision: RevisionID, crashCount: Int)] {
         if !revisions.isEmpty {
             try await write { database in
                 for (id, revision) in revisions {

@@ -110,11 +110,11 @@ struct SharedWork: Sendable {
     func makeMember(
         _ feed: some LeaderFeed, _ backgroundTasks: LeaderTasks, _ processor: some Processor
     ) -> FleetMember {
-        let made = FleetMember(
+        let newMember = FleetMember(
             log: log, feed: feed, task: backgroundTasks, processor: processor, role: sharing.role,
             environment: FleetEnvironment { note in self.note(note) })
-        member.withLock { $0 = made }
-        return made
+        member.withLock { $0 = newMember }
+        return newMember
     }
 
     func forgetMember() {

@@ -169,7 +169,7 @@ final class Standby: Sendable {
     func note(_ error: StateError) async throws {
         if case .locked = error { return }
         if sharing == nil, case .fenced = error { engine.counters.add(.leaseLosses) }
-        let (mustTell, mustWait) = state.withLock { state in
+        let (mustLog, mustWait) = state.withLock { state in
             let now = ContinuousClock.now
             let reason = "\(error)"
             let isKnown =
@@ -180,7 +180,7 @@ final class Standby: Sendable {
             (state.lastActiveAt, state.lostAt) = (now, nil)
             return (!isKnown, isRepeated)
         }
-        if mustTell { logger.warning("stopped acting for the fleet", metadata: [LogKey.reason: "\(error)"]) }
+        if mustLog { logger.warning("stopped acting for the fleet", metadata: [LogKey.reason: "\(error)"]) }
         await report.reconnect()
         if mustWait { try await Task.sleep(for: .seconds(1)) }
     }

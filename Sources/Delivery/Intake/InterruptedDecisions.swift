@@ -42,7 +42,7 @@ package final class InterruptedDecisions: Sendable {
         let noted = try await ledger.noteInterruptions(left)
         suspects = Set(noted.map(\.id))
         excluded = Set(
-            noted.filter { $0.deaths >= Self.limit }.map { Key(id: $0.id, revision: $0.revision.text) })
+            noted.filter { $0.crashCount >= Self.limit }.map { Key(id: $0.id, revision: $0.revision.text) })
         self.file = file
     }
 

@@ -45,7 +45,7 @@ actor MemoryBudget {
     }
 
     /// Returns room, and wakes readers if there is enough again.
-    func giveBack(bytes: Int, documents: Int) {
+    func returnRoom(bytes: Int, documents: Int) {
         self.documents -= documents
         share.add(-bytes)
         wakeReadings()
@@ -198,13 +198,13 @@ actor MemoryBudget {
         if portion.isSingle { (isReadingLargeDocument, largeDocumentBytes) = (false, bytes) }
         if portion.purpose == .targets { targetBytes += bytes - portion.bytes }
         if portion.purpose != .candidates { reading.ownBytes.withLock { $0 += bytes } }
-        giveBack(bytes: portion.bytes - bytes, documents: 0)
+        returnRoom(bytes: portion.bytes - bytes, documents: 0)
     }
 
     private func endReading(_ purpose: Purpose, ownBytes bytes: Int) {
         readings[purpose, default: 0] -= 1
         if purpose == .targets { targetBytes -= bytes }
-        giveBack(bytes: bytes, documents: 0)
+        returnRoom(bytes: bytes, documents: 0)
     }
 
     /// Waits until no other task computes large effects of a related document.

@@ -9,23 +9,23 @@ struct CandidateFlow: Sendable {
     func submit(_ candidates: [Candidate]) async {
         guard !candidates.isEmpty else { return }
         await budget.take(bytes: candidates.reduce(0) { $0 + $1.content.cost }, documents: candidates.count)
-        await giveBack(queue.submit(candidates))
+        await returnRoom(queue.submit(candidates))
     }
 
     /// Merges later changes of a candidate's document into it.
     func mergeWaiting(into candidate: inout Candidate) async {
-        await giveBack(queue.mergeWaiting(into: &candidate))
+        await returnRoom(queue.mergeWaiting(into: &candidate))
     }
 
-    private func giveBack(_ freed: CandidateQueue.FreedMemory) async {
+    private func returnRoom(_ freed: CandidateQueue.FreedMemory) async {
         guard freed != CandidateQueue.FreedMemory() else { return }
-        await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
+        await budget.returnRoom(bytes: freed.bytes, documents: freed.documents)
     }
 
     /// Ends these candidates and frees their memory. Waiting candidates of the same documents become ready.
     func release(_ candidates: [Candidate]) async {
         guard !candidates.isEmpty else { return }
-        await budget.giveBack(
+        await budget.returnRoom(
             bytes: candidates.reduce(0) { $0 + $1.content.cost }, documents: candidates.count)
         await queue.release(candidates)
     }
@@ -40,7 +40,7 @@ struct CandidateFlow: Sendable {
             if !candidate.content.isDeleted { candidate.content.drop() }
             return (due: due, candidate: candidate)
         }
-        await budget.giveBack(bytes: freed, documents: waiting.count { $0.candidate.acknowledgements.isFromLog })
+        await budget.returnRoom(bytes: freed, documents: waiting.count { $0.candidate.acknowledgements.isFromLog })
         for (due, candidate) in waiting where !candidate.acknowledgements.isFromLog {
             candidate.acknowledgements.notifyPostponed(until: due)
         }

@@ -111,7 +111,7 @@ extension Round {
             freed += candidate.content.releaseBudget()
             return candidate
         }
-        await context.flow.budget.giveBack(bytes: freed, documents: 0)
+        await context.flow.budget.returnRoom(bytes: freed, documents: 0)
         return emptied
     }
 }

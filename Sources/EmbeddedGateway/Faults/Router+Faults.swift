@@ -11,8 +11,8 @@ extension Router {
         for delay in dueFaults.delays { try await Task.sleep(for: delay) }
         for fault in dueFaults.due { try await changeDatabase(fault.action) }
         var answer: Answer
-        if let made = try refusal(of: request, path, in: dueFaults) {
-            answer = made
+        if let injected = try refusal(of: request, path, in: dueFaults) {
+            answer = injected
         } else {
             var router = self
             router.refusedDocuments = dueFaults.refusedDocuments

@@ -53,7 +53,7 @@ protocol Action: Sendable {
 
     // MARK: Checks. The argument is its value in the rule file
 
-    /// Records what the action does to members of the document. Default: an editing action may touch all members.
+    /// Records what the action does to members of the document. Default: an editing action may change all members.
     func add(_ argument: SourceNode, to prediction: inout RulePrediction)
     /// Warns of what a gateway will refuse, and of side effects. Default: warns of writes to a tombstone.
     func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning]
@@ -95,7 +95,7 @@ extension Action {
     private static var edits: Bool { phase == .editing && !isOutside && !writesOthers }
 
     func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
-        if Self.edits { prediction.touchesEverything = true }
+        if Self.edits { prediction.mayEditEverything = true }
         if Self.isOutside || Self.writesOthers { prediction.writesOther = true }
     }
 

@@ -156,8 +156,8 @@ struct AttachAction: Action {
     ) throws(ActionError) {
         let existing = draft.document.root["_attachments"]?[target.name]
         // A later pass finds the content.
-        if let made = draft.attachments[ExactString(target.name)], made.url == download.url, existing != nil {
-            return try describe(made, target, in: &draft)
+        if let added = draft.attachments[ExactString(target.name)], added.url == download.url, existing != nil {
+            return try describe(added, target, in: &draft)
         }
         var request = download
         request.contentType = type
@@ -262,10 +262,10 @@ extension AttachAction {
         let isCertain =
             isNamed && argument.member("path")?.isComputed != true
             && argument.member("content_type")?.isComputed != true
-        prediction.touched.append((["_attachments", name], isCertain ? .attached : .unknown))
+        prediction.edits.append((["_attachments", name], isCertain ? .attached : .unknown))
         guard let blob else { return }
-        prediction.touch(blob.pointer.tokens, isCertain ? .attached : .unknown)
-        if isCertain { prediction.touch(blob.pointer.tokens + ["@type"], .set(Self.blobType)) }
+        prediction.addEdit(blob.pointer.tokens, isCertain ? .attached : .unknown)
+        if isCertain { prediction.addEdit(blob.pointer.tokens + ["@type"], .set(Self.blobType)) }
     }
 
     /// The type of a blob, as JSON.

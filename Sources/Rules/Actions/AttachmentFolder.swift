@@ -29,7 +29,7 @@ final class AttachmentFolder: Sendable {
     /// - Parameter name: Relative to the folder; may come from a document, so it is not trusted.
     /// - Throws: ``FileError``, also if `..` or a link makes the name leave the folder.
     func content(_ name: String) throws(FileError) -> AttachmentContent {
-        guard !name.begins(with: "/"), !name.utf8.contains(0), !Self.leadsUp(name) else {
+        guard !name.begins(with: "/"), !name.utf8.contains(0), !Self.hasParentReference(name) else {
             throw .outside(name, folder: path)
         }
         let file = try FileBytes.realPath(path + "/" + name)
@@ -46,7 +46,7 @@ final class AttachmentFolder: Sendable {
     }
 
     /// Whether `..` is one of the parts of the name.
-    private static func leadsUp(_ name: String) -> Bool {
+    private static func hasParentReference(_ name: String) -> Bool {
         name.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) }
     }
 

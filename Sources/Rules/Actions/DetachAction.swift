@@ -50,9 +50,9 @@ extension DetachAction {
         guard let name = argument.text ?? blob?.attachmentName ?? argument.member("name")?.text else {
             return prediction.addUnknownAttachment(argument)
         }
-        prediction.touched.append((["_attachments", name], .removed))
+        prediction.edits.append((["_attachments", name], .removed))
         // A member that is not a blob stays.
-        if let blob { prediction.touch(blob.pointer.tokens, .unknown) }
+        if let blob { prediction.addEdit(blob.pointer.tokens, .unknown) }
     }
 
     func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {

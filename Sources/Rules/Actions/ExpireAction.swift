@@ -143,9 +143,9 @@ struct ExpireAction: Action {
 
 extension ExpireAction {
     func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
-        let touch: RulePrediction.Touch =
+        let edit: RulePrediction.Edit =
             argument.isComputed ? .unknown : argument.text == Self.removal ? .removed : .attached
-        prediction.touched.append(([DocumentExpiry.member], touch))
+        prediction.edits.append(([DocumentExpiry.member], edit))
     }
 
     func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {

@@ -65,7 +65,7 @@ struct MergeAction: Action {
 
 extension MergeAction {
     func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
-        if argument.isComputed { prediction.touchesEverything = true } else { prediction.addMerge(argument, []) }
+        if argument.isComputed { prediction.mayEditEverything = true } else { prediction.addMerge(argument, []) }
     }
 
     func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {

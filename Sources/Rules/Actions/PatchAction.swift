@@ -120,7 +120,7 @@ struct PatchAction: Action {
 extension PatchAction {
     func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
         guard case .list(let operations) = argument.content else {
-            prediction.touchesEverything = true
+            prediction.mayEditEverything = true
             return
         }
         for operation in operations { Self.add(operation: operation, to: &prediction) }
@@ -128,21 +128,21 @@ extension PatchAction {
 
     private static func add(operation: SourceNode, to prediction: inout RulePrediction) {
         guard let name = operation.member("op")?.text, let path = path(operation.member("path")) else {
-            prediction.touchesEverything = true
+            prediction.mayEditEverything = true
             return
         }
         switch name {
         case "test": prediction.isGuarded = true
-        case "remove": prediction.touch(path, .removed)
-        case "add", "replace": prediction.touch(path, operation.member("value").map(RulePrediction.value) ?? .unknown)
+        case "remove": prediction.addEdit(path, .removed)
+        case "add", "replace": prediction.addEdit(path, operation.member("value").map(RulePrediction.value) ?? .unknown)
         case "move":
             if let origin = self.path(operation.member("from")) {
-                prediction.touch(origin, .removed)
+                prediction.addEdit(origin, .removed)
             } else {
-                prediction.touchesEverything = true
+                prediction.mayEditEverything = true
             }
-            prediction.touch(path, .unknown)
-        default: prediction.touch(path, .unknown)
+            prediction.addEdit(path, .unknown)
+        default: prediction.addEdit(path, .unknown)
         }
     }
 

@@ -22,7 +22,7 @@ struct CheckedRule {
     /// Whether the rule sees the result of its own write, and only its selectors decide then. Mappings have one pass.
     var mayRepeat: Bool {
         rule.kind == .rules && rule.on.contains(.change) && dependsOnSelectorsAlone && !prediction.deletes
-            && !prediction.touchesEverything
+            && !prediction.mayEditEverything
     }
 
     /// Whether it writes the receiver's answer into the document.

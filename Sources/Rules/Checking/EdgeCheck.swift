@@ -25,7 +25,7 @@ enum EdgeCheck {
 
     /// A rule with `enter` whose own actions end the match, so that the document enters again at each match.
     private static func endingOwnMatch(_ rule: CheckedRule, _ edges: EdgeCondition) -> [RuleWarning] {
-        guard edges.on == .enter, rule.rule.condition == nil, !rule.prediction.touched.isEmpty else { return [] }
+        guard edges.on == .enter, rule.rule.condition == nil, !rule.prediction.edits.isEmpty else { return [] }
         var knowledge = Knowledge(firing: rule)
         knowledge.apply(rule.prediction)
         guard knowledge.fires(rule) == .no else { return [] }

@@ -34,7 +34,7 @@ struct LocatedPut {
         self.document = document
         id = put.member("id")
         replaces = createsDocument || existing == PutEffect.Existing.replace.rawValue
-        if let id, id.text != nil { prediction.touched.append((["_id"], .set(id.jsonText))) }
+        if let id, id.text != nil { prediction.edits.append((["_id"], .set(id.jsonText))) }
         if case .object(let members) = document.content {
             for member in members { prediction.addValue(member.value, [member.name], isMerge: !replaces) }
         }
@@ -44,8 +44,8 @@ struct LocatedPut {
     /// may not fire.
     func memberUndone(of rule: CheckedRule) -> String? {
         guard certainlyFires(rule) else { return nil }
-        let touches = rule.prediction.lastTouches.merging(rule.computedTouches) { touch, _ in touch }
-        return touches.filter { isUndone($0.key, $0.value) }.keys.min { $0.lexicographicallyPrecedes($1) }
+        let edits = rule.prediction.lastEdits.merging(rule.computedEdits) { edit, _ in edit }
+        return edits.filter { isUndone($0.key, $0.value) }.keys.min { $0.lexicographicallyPrecedes($1) }
             .map { FieldPath(names: $0).spelling }
     }
 
@@ -56,7 +56,7 @@ struct LocatedPut {
         if replaces {
             // The written document lacks members that the put does not name, except for the gateway's own.
             let names = Set(selectors.flatMap(\.fieldNames)).filter { !$0.begins(with: "_") }
-            for name in names where document.member(name) == nil { effects.touched.append(([name], .removed)) }
+            for name in names where document.member(name) == nil { effects.edits.append(([name], .removed)) }
         }
         var knowledge = Knowledge()
         knowledge.apply(effects)
@@ -77,11 +77,11 @@ struct LocatedPut {
         }
     }
 
-    private func isUndone(_ path: [String], _ touch: RulePrediction.Touch) -> Bool {
+    private func isUndone(_ path: [String], _ edit: RulePrediction.Edit) -> Bool {
         guard let first = path.first, !first.begins(with: "_") else { return false }
-        switch (prediction.prediction(for: FieldPath(names: path)), touch) {
+        switch (prediction.prediction(for: FieldPath(names: path)), edit) {
         // A replaced document has only the members that the `put` names.
-        case (.untouched, .set), (.untouched, .unknown), (.missing, .set), (.missing, .unknown): return replaces
+        case (.unchanged, .set), (.unchanged, .unknown), (.missing, .set), (.missing, .unknown): return replaces
         case (.value(let value), .set(let wanted)): return !value.isEquivalent(to: wanted.root)
         case (.value, .removed), (.present, .removed): return true
         default: return false

@@ -9,7 +9,7 @@ enum RepeatedFiringCheck {
     /// Only for rules that run repeatedly, and only if the result is certain: a computed value may make a clause false.
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
         let prediction = rule.prediction
-        guard rule.mayRepeat, !prediction.touched.isEmpty
+        guard rule.mayRepeat, !prediction.edits.isEmpty
         else { return [] }
         var knowledge = Knowledge(firing: rule)
         knowledge.apply(prediction)
@@ -28,7 +28,7 @@ enum RepeatedFiringCheck {
         guard !rule.rule.actions(of: AttachAction.self).contains(where: { !$0.programs.isEmpty }) else { return [] }
         // Actions for each element must also run again: an element may be new.
         let lasting = RulePrediction(of: rule.rule, includesElements: false)
-        guard !lasting.touched.isEmpty else { return [] }
+        guard !lasting.edits.isEmpty else { return [] }
         return [rule.warning(at: position, .firesAgain, firingAgain(rule, remedy(rule, lasting), computed))]
     }
 
@@ -67,10 +67,10 @@ enum RepeatedFiringCheck {
     /// Conditions that describe the document when nothing is left to do.
     private static func finalStates(_ prediction: RulePrediction) -> [(path: FieldPath, condition: Condition)] {
         var states: [(path: FieldPath, condition: Condition)] = []
-        for (names, touch) in prediction.touched {
+        for (names, edit) in prediction.edits {
             let path = FieldPath(names: names)
             states.removeAll { $0.path == path }
-            switch touch {
+            switch edit {
             case .set(let value): states.append((path, .compare(.equal, Literal(value))))
             case .removed: states.append((path, .exists(false)))
             case .attached: states.append((path, .exists(true)))
@@ -85,8 +85,8 @@ extension RulePrediction {
     /// Whether the attachment of a blob at this place is removed, and so the blob.
     fileprivate func removesBlob(at names: [String]) -> Bool {
         let attachment = BlobPlace(JSONPointer(tokens: names)).attachmentName
-        return touched.contains { path, touch in
-            if case .removed = touch { path == ["_attachments", attachment] } else { false }
+        return edits.contains { path, edit in
+            if case .removed = edit { path == ["_attachments", attachment] } else { false }
         }
     }
 }

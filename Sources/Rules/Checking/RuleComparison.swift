@@ -63,14 +63,14 @@ struct RuleComparison {
             return shadowOfConflicts(earlier, on: index)
         }
         let prediction = other.prediction
-        guard prediction.deletes || rule.when.contains(where: { prediction.touches($0.selector) }),
+        guard prediction.deletes || rule.when.contains(where: { prediction.mayChange($0.selector) }),
             other.dependsOnSelectorsAlone, other.rule.on.isSuperset(of: rule.rule.on),
             before[index].certainlyFires(other)
         else { return nil }
         // A rule between the two may make the later one true.
         let isChangedBetween = rules[earlier + 1..<index].contains { between in
             let selectors = [rule.rule.when] + (rule.rule.unless.map { [$0] } ?? [])
-            return selectors.contains { between.prediction.touches($0, isRefuted: true) }
+            return selectors.contains { between.prediction.mayChange($0, isRefuted: true) }
         }
         guard !isChangedBetween else { return nil }
         if prediction.deletes {
@@ -107,9 +107,9 @@ struct RuleComparison {
         var warnings: [RuleWarning] = []
         for (index, rule) in rules.enumerated() where rule.mayRepeat {
             var otherRule: (index: Int, name: String)?
-            for (path, touch) in rule.prediction.lastTouches.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            for (path, edit) in rule.prediction.lastEdits.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
                 let others = setters[path] ?? []
-                if otherRule == nil, let other = others.first(where: { isLoop(index, $0, at: path, touch) }) {
+                if otherRule == nil, let other = others.first(where: { isLoop(index, $0, at: path, edit) }) {
                     otherRule = (other, FieldPath(names: path).spelling)
                 }
                 setters[path, default: []].append(index)
@@ -125,8 +125,8 @@ struct RuleComparison {
         return warnings
     }
 
-    private func isLoop(_ index: Int, _ other: Int, at path: [String], _ touch: RulePrediction.Touch) -> Bool {
-        guard let earlierTouch = rules[other].prediction.lastTouches[path], touch.undoes(earlierTouch) else {
+    private func isLoop(_ index: Int, _ other: Int, at path: [String], _ edit: RulePrediction.Edit) -> Bool {
+        guard let earlierEdit = rules[other].prediction.lastEdits[path], edit.undoes(earlierEdit) else {
             return false
         }
         return returns(index, by: other) || returns(other, by: index)
@@ -154,13 +154,13 @@ extension CheckedRule {
 
 extension RulePrediction {
     /// The last change of each member.
-    var lastTouches: [[String]: Touch] {
-        Dictionary(touched.map { ($0.path, $0.touch) }) { _, last in last }
+    var lastEdits: [[String]: Edit] {
+        Dictionary(edits.map { ($0.path, $0.edit) }) { _, last in last }
     }
 }
 
-extension RulePrediction.Touch {
-    func undoes(_ other: RulePrediction.Touch) -> Bool {
+extension RulePrediction.Edit {
+    func undoes(_ other: RulePrediction.Edit) -> Bool {
         switch (self, other) {
         case (.set(let value), .set(let otherValue)): !value.root.isEquivalent(to: otherValue.root)
         case (.set, .removed), (.removed, .set), (.attached, .removed), (.removed, .attached): true

@@ -47,16 +47,16 @@ struct RuleLoops {
     }
 
     private func followers(of rule: Int) -> [Int] {
-        Set(rules[rule].prediction.touched.compactMap(\.path.first)).flatMap { readers[$0] ?? [] }.sorted()
+        Set(rules[rule].prediction.edits.compactMap(\.path.first)).flatMap { readers[$0] ?? [] }.sorted()
     }
 
     /// A member that two of the rules set differently, so that the document differs each time.
     private func place(of loop: [Int]) -> [String]? {
-        var touches: [[String]: [RulePrediction.Touch]] = [:]
+        var edits: [[String]: [RulePrediction.Edit]] = [:]
         for rule in loop {
-            for (path, touch) in rules[rule].prediction.lastTouches { touches[path, default: []].append(touch) }
+            for (path, edit) in rules[rule].prediction.lastEdits { edits[path, default: []].append(edit) }
         }
-        let places = touches.filter { _, touches in touches.contains { touch in touches.contains(where: touch.undoes) }
+        let places = edits.filter { _, edits in edits.contains { edit in edits.contains(where: edit.undoes) }
         }
         return places.keys.min { $0.lexicographicallyPrecedes($1) }
     }

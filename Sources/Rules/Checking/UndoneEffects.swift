@@ -40,7 +40,7 @@ struct UndoneEffects {
 
 extension CheckedRule {
     /// Members that one program sets together.
-    var computedTouches: [[String]: RulePrediction.Touch] {
+    var computedEdits: [[String]: RulePrediction.Edit] {
         let steps = rule.locatedSteps.filter { $0.step.elements == nil }
         let names = steps.flatMap { $0.step.action.jointlyComputedNames($0.argument) }
         return Dictionary(names.map { ([$0], .unknown) }) { first, _ in first }

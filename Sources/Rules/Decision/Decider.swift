@@ -8,7 +8,7 @@ package final class Decider {
     private let scratch = MatchScratch()
     private var candidates: RuleBits
     /// The rules without `resolve`. Nil: all rules.
-    private let unresolving: RuleBits?
+    private let nonResolvingRules: RuleBits?
     /// For each rule, whether its selectors name `_exp`. Nil: none does.
     private let testsExpiry: [Bool]?
     /// The time limits for one document.
@@ -21,7 +21,7 @@ package final class Decider {
     init(_ ruleSet: RuleSet) {
         self.ruleSet = ruleSet
         candidates = ruleSet.index.makeBits()
-        unresolving = ruleSet.resolvesConflicts ? RuleBits(ruleSet.rules.map { $0.phase != .resolving }) : nil
+        nonResolvingRules = ruleSet.resolvesConflicts ? RuleBits(ruleSet.rules.map { $0.phase != .resolving }) : nil
         testsExpiry = ruleSet.testsExpiry.contains(true) ? ruleSet.testsExpiry : nil
     }
 
@@ -36,7 +36,7 @@ package final class Decider {
     ///   - mayBeInConflict: Whether the document may have other leaf revisions. Default: false.
     package func mayFire(on document: JSONValue, isDeleted: Bool, mayBeInConflict: Bool = false) -> Bool {
         guard ruleSet.index.findAll(for: document, isDeleted: isDeleted, into: &candidates) else { return false }
-        if !mayBeInConflict, let unresolving, !candidates.formIntersection(unresolving) { return false }
+        if !mayBeInConflict, let nonResolvingRules, !candidates.formIntersection(nonResolvingRules) { return false }
         do throws(MatchError) {
             var at = 0
             while let rule = candidates.next(from: at) {

@@ -43,7 +43,7 @@ struct DecisionBatch {
     private mutating func advance(_ index: Int, with outcomes: [JQOutcome], _ willDecide: (Int?) -> Void) {
         willDecide(index)
         switch runs[index].advance(with: outcomes, scratch) {
-        case .asks(let calls): waiting.append((index, calls))
+        case .needsCalls(let calls): waiting.append((index, calls))
         case .needs(let request): downloads.add(request, for: index, of: inputs[index].id)
         case .decided(let decision):
             // The document is decided again after the comparison.

@@ -6,7 +6,7 @@ internal import LosslessJSON
 struct DecisionRun {
     enum Step {
         /// The caller must run these calls, then call ``advance(with:_:)`` with one outcome for each.
-        case asks([JQCall])
+        case needsCalls([JQCall])
         /// The caller must fetch this, then call ``provide(_:to:)`` and ``advance(with:_:)``.
         case needs(DownloadRequest)
         case decided(Decision)
@@ -123,7 +123,7 @@ struct DecisionRun {
                         try skip([attempt.index], after: error)
                         continue
                     }
-                    return .asks(
+                    return .needsCalls(
                         ruleSet.calls(
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
                             now: now, edge: attempt.possibleEdge,

@@ -53,12 +53,12 @@ struct DownloadQueue {
         self.deadline = deadline
         let taken = takeFirst()
         // Runs that already hold contents get the rest.
-        let entitled = Set(taken.filter { served.contains($0.run) }.map(\.request))
+        let guaranteedRequests = Set(taken.filter { served.contains($0.run) }.map(\.request))
         let left = Self.bytesLimit - bytes
         var answers: [DownloadRequest: DownloadAnswer] = [:]
         await withTaskGroup(of: [(DownloadRequest, DownloadAnswer)].self) { tasks in
             for wanted in Self.byURL(taken) {
-                tasks.addTask { await Self.fetch(wanted, entitled, left, by: deadline, downloader) }
+                tasks.addTask { await Self.fetch(wanted, guaranteedRequests, left, by: deadline, downloader) }
             }
             for await found in tasks {
                 for (request, answer) in found { answers[request] = answer }
@@ -98,16 +98,17 @@ struct DownloadQueue {
     }
 
     /// - Parameters:
-    ///   - entitled: Requests that are made even without room.
+    ///   - guaranteedRequests: Requests that are made even without room.
     ///   - room: The bytes that may be added to what is already in memory.
     private static func fetch(
-        _ wanted: [Wanted], _ entitled: Set<DownloadRequest>, _ room: Int, by deadline: ContinuousClock.Instant,
+        _ wanted: [Wanted], _ guaranteedRequests: Set<DownloadRequest>, _ room: Int,
+        by deadline: ContinuousClock.Instant,
         _ downloader: Downloader
     ) async -> [(DownloadRequest, DownloadAnswer)] {
         var room = room
         var answers: [(DownloadRequest, DownloadAnswer)] = []
         for wanted in wanted {
-            guard room > 0 || entitled.contains(wanted.request) else {
+            guard room > 0 || guaranteedRequests.contains(wanted.request) else {
                 answers.append((wanted.request, noRoom))
                 continue
             }

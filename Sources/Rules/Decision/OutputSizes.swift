@@ -20,11 +20,11 @@ struct OutputSizes {
     /// The growth of the number of calls while outputs are small.
     private static let growth = 4
     /// The calls of the first round trip.
-    private static let firstCalls = 8
+    private static let initialCallCount = 8
 
     /// The average size of the last outputs.
     private var average = 0
-    private var maxCalls = firstCalls
+    private var maxCalls = initialCallCount
 
     /// How many programs may run in one round trip, so that their outputs probably take at most twice `limit` bytes.
     func callCount(within limit: Int) -> Int {

@@ -72,11 +72,11 @@ enum MismatchHint {
 
     /// Whether one of the two is a string that spells a number or a boolean.
     private static func otherType(_ value: JSONValue, _ literal: JSONValue) -> String? {
-        let hasSwappedTypes = spellsOut(value, asKindOf: literal) || spellsOut(literal, asKindOf: value)
+        let hasSwappedTypes = isString(value, spellingKindOf: literal) || isString(literal, spellingKindOf: value)
         return hasSwappedTypes ? "the document has \(description(value)), the rule has \(description(literal))" : nil
     }
 
-    private static func spellsOut(_ value: JSONValue, asKindOf other: JSONValue) -> Bool {
+    private static func isString(_ value: JSONValue, spellingKindOf other: JSONValue) -> Bool {
         guard let text = shortText(value), let spelled = try? JSONText(String(text.trimmed)).root.kind else {
             return false
         }

@@ -10,9 +10,9 @@ enum PathHint {
     /// A hint for a path that ends at an object without such a member.
     static func missing(_ path: FieldPath, for condition: Condition, in document: JSONValue) -> String? {
         let (stepCount, object) = reach(path, in: document)
-        let way = path.steps.prefix(stepCount).map { String(decoding: $0.name, as: UTF8.self) }
-        if stepCount < path.steps.count, let name = alike(Array(path.steps[stepCount...]), in: object) {
-            return "the document has '\(DisplayText.plain((way + [name]).joined(separator: ".")))'"
+        let pathPrefix = path.steps.prefix(stepCount).map { String(decoding: $0.name, as: UTF8.self) }
+        if stepCount < path.steps.count, let name = similarName(Array(path.steps[stepCount...]), in: object) {
+            return "the document has '\(DisplayText.plain((pathPrefix + [name]).joined(separator: ".")))'"
         }
         switch condition {
         case .compare(.notEqual, _), .isNotIn, .not: return "a negated condition also needs the field to exist"
@@ -23,9 +23,9 @@ enum PathHint {
     /// A hint for a path that leads into a value without members, or outside a list.
     static func noSuchPlace(_ path: FieldPath, in document: JSONValue) -> String {
         let (stepCount, value) = reach(path, in: document)
-        let way = DisplayText.plain(
+        let pathPrefix = DisplayText.plain(
             path.steps.prefix(stepCount).map { String(decoding: $0.name, as: UTF8.self) }.joined(separator: "."))
-        let place = way.isEmpty ? "the value" : "'\(way)'"
+        let place = pathPrefix.isEmpty ? "the value" : "'\(pathPrefix)'"
         switch value.kind {
         case .array: return "\(place) is a list of \(value.childCount); positions count from 0"
         case .object, .null, .false, .true, .number, .string: return "\(place) is \(kindName(value)) and has no members"
@@ -44,7 +44,7 @@ enum PathHint {
     }
 
     /// A similar name of a member, for the first step or for all steps joined.
-    private static func alike(_ steps: [FieldPath.Step], in object: JSONValue) -> String? {
+    private static func similarName(_ steps: [FieldPath.Step], in object: JSONValue) -> String? {
         let wanted = String(decoding: steps[0].name, as: UTF8.self)
         let names = object.members.prefix(countLimit).compactMap { member in
             member.name.range.count <= lengthLimit + 2 ? member.name.string : nil

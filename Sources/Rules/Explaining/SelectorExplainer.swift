@@ -7,7 +7,7 @@ struct SelectorExplainer {
     private static let elementLimit = 10
 
     private let scratch: MatchScratch
-    private let print = SelectorText()
+    private let formatter = SelectorText()
     /// How many more elements may be shown at all levels.
     private var remaining = 1_000
 
@@ -31,17 +31,17 @@ struct SelectorExplainer {
             // An empty `$or` is true, like an empty `$and`.
             selectors.isEmpty
                 ? conjunction("$or: []", [], value, order)
-                : SelectorExplanation("$or", each(selectors, value, order), decisive: .holds, gives: .holds)
+                : SelectorExplanation("$or", explainAll(selectors, value, order), decisive: .holds, gives: .holds)
         case .none(let selectors):
-            SelectorExplanation("$nor", each(selectors, value, order), decisive: .holds, gives: .fails)
+            SelectorExplanation("$nor", explainAll(selectors, value, order), decisive: .holds, gives: .fails)
         case .not(let selector):
             SelectorExplanation("$not", [explain(selector, of: value, order)], decisive: .holds, gives: .fails)
-        case .value(let condition): explain(condition, print.clause(selector), of: value, order)
-        case .field(let path, let condition): field(path, condition, print.clause(selector), value, order)
+        case .value(let condition): explain(condition, formatter.clause(selector), of: value, order)
+        case .field(let path, let condition): field(path, condition, formatter.clause(selector), value, order)
         }
     }
 
-    private mutating func each(
+    private mutating func explainAll(
         _ selectors: [Selector], _ value: JSONValue, _ order: ValueOrder
     ) -> [SelectorExplanation] {
         var explanations: [SelectorExplanation] = []
@@ -53,7 +53,7 @@ struct SelectorExplainer {
         _ text: String, _ selectors: [Selector], _ value: JSONValue, _ order: ValueOrder
     ) -> SelectorExplanation {
         let clauses = selectors.flatMap(\.conjuncts)
-        return SelectorExplanation(text, each(clauses, value, order), decisive: .fails, gives: .fails)
+        return SelectorExplanation(text, explainAll(clauses, value, order), decisive: .fails, gives: .fails)
     }
 
     private mutating func field(

@@ -108,7 +108,7 @@ extension RuleExpectation {
         let expected = Array(effects.root.elements)
         let found = Array(actual.root.elements)
         let areAsExpected =
-            expected.count == found.count && zip(expected, found).allSatisfy { $0.isPart(of: $1) }
+            expected.count == found.count && zip(expected, found).allSatisfy { $0.isSubset(of: $1) }
         return areAsExpected
             ? nil
             : Mismatch(
@@ -228,11 +228,11 @@ extension JSONValue {
 
     /// Whether the other value contains each member of this object with the same value, at any depth. Recurses as deep
     /// as a rule file may be nested.
-    fileprivate func isPart(of other: JSONValue) -> Bool {
+    fileprivate func isSubset(of other: JSONValue) -> Bool {
         guard kind == .object else { return isEquivalent(to: other) }
         return members.allSatisfy { member in
             guard let name = member.name.string, let value = other[name] else { return false }
-            return member.value.isPart(of: value)
+            return member.value.isSubset(of: value)
         }
     }
 }

@@ -103,7 +103,7 @@ struct ImportPass {
         let size = try await job.reader.begin()
         return try await withThrowingTaskGroup { (group: inout Work) in
             let failure = try await feed(&group, size)
-            while inProgress > 0 { try await recordOne(&group) }
+            while inProgress > 0 { try await recordNextBatch(&group) }
             return failure
         }
     }
@@ -111,7 +111,7 @@ struct ImportPass {
     private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
         while !job.isStopped.withLock({ $0 }) {
             // Finish large batches before reading more.
-            while bytesHeld > job.settings.byteBudget, inProgress > 0 { try await recordOne(&group) }
+            while bytesHeld > job.settings.byteBudget, inProgress > 0 { try await recordNextBatch(&group) }
             let chunk = await job.reader.next()
             try Task.checkCancellation()
             // When reading is stopped, the last item may be incomplete.
@@ -138,7 +138,7 @@ struct ImportPass {
             if let id = entry.id, idsInProgress.contains(id), !mayRepeat {
                 // Two writes of one document must stay in order.
                 try await dispatch(&group)
-                while inProgress > 0 { try await recordOne(&group) }
+                while inProgress > 0 { try await recordNextBatch(&group) }
             }
             noteBlobs(of: entry)
             assembly.add(entry)
@@ -186,7 +186,7 @@ struct ImportPass {
     private mutating func dispatch(_ group: inout Work) async throws {
         guard !assembly.isEmpty else { return }
         let batch = assembly.makeBatch()
-        while inProgress > 0, !hasRoom(for: batch) { try await recordOne(&group) }
+        while inProgress > 0, !hasRoom(for: batch) { try await recordNextBatch(&group) }
         begun += 1
         inProgress += 1
         held[batch.number] = batch.byteCount
@@ -200,7 +200,7 @@ struct ImportPass {
             && bytesHeld + batch.byteCount <= job.settings.byteBudget
     }
 
-    private mutating func recordOne(_ group: inout Work) async throws {
+    private mutating func recordNextBatch(_ group: inout Work) async throws {
         guard let done = try await group.next() else { return }
         inProgress -= 1
         for entry in done.batch.entries {

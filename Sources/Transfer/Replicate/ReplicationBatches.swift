@@ -79,12 +79,12 @@ struct ReplicationBatches {
 
     private func drain(_ gathered: inout Gathered, _ group: inout Work) async throws {
         try await dispatch(&gathered, &group)
-        while gathered.inProgress > 0 { try await finishOne(&gathered, &group) }
+        while gathered.inProgress > 0 { try await finishNext(&gathered, &group) }
     }
 
     private func dispatch(_ gathered: inout Gathered, _ group: inout Work) async throws {
         guard let end = gathered.end else { return }
-        while gathered.inProgress >= settings.workers { try await finishOne(&gathered, &group) }
+        while gathered.inProgress >= settings.workers { try await finishNext(&gathered, &group) }
         let number = await checkpoints.open(to: end)
         let documents = gathered.take()
         gathered.inProgress += 1
@@ -94,7 +94,7 @@ struct ReplicationBatches {
         }
     }
 
-    private func finishOne(_ gathered: inout Gathered, _ group: inout Work) async throws {
+    private func finishNext(_ gathered: inout Gathered, _ group: inout Work) async throws {
         try await group.next()
         gathered.inProgress -= 1
         if let limit = settings.errorLimit, limit.isExceeded(by: report.failures) {

@@ -76,7 +76,7 @@ actor ReplicationCheckpoints {
         let name = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex
         session = ReplicationLog.Session(id: name, start: start, began: Timestamp.secondsNow)
         (safe, saved) = (start, start)
-        if common != nil { noteSafe() }
+        if common != nil { noteSafeSequence() }
         return start
     }
 
@@ -96,7 +96,7 @@ actor ReplicationCheckpoints {
         guard states[index].isWritable else { return nil }
         do {
             return try await Self.read(name, at: states[index].end)
-        } catch let error as NoCheckpoints {
+        } catch let error as CheckpointsUnavailable {
             disableCheckpoint(index, error.reason)
             return nil
         }
@@ -105,13 +105,13 @@ actor ReplicationCheckpoints {
     private static func read(_ name: String, at end: ReplicationEnd) async throws -> LocalDocument? {
         try await end.contact.ask {
             do throws(GatewayError) { return try await end.gateway.localDocument(name) } catch {
-                if error.code == .notOffered { throw NoCheckpoints(reason: error.description) }
+                if error.code == .notOffered { throw CheckpointsUnavailable(reason: error.description) }
                 throw error
             }
         }
     }
 
-    private struct NoCheckpoints: Error {
+    private struct CheckpointsUnavailable: Error {
         let reason: String
     }
 
@@ -133,7 +133,7 @@ actor ReplicationCheckpoints {
     /// Records that the feed has advanced without changes.
     func pass(to sequence: SequenceID) {
         if batches.isEmpty { safe = sequence } else { batches[batches.count - 1].end = sequence }
-        noteSafe()
+        noteSafeSequence()
     }
 
     /// Records that a whole batch is replicated.
@@ -144,10 +144,10 @@ actor ReplicationCheckpoints {
         safe = last.end
         batches.removeFirst(done.count)
         first += done.count
-        noteSafe()
+        noteSafeSequence()
     }
 
-    private func noteSafe() {
+    private func noteSafeSequence() {
         guard reportsSequence else { return }
         let sequence = safe
         report.update { $0.lastSequence = sequence }
@@ -212,7 +212,7 @@ actor ReplicationCheckpoints {
                 ? try await Self.write(body, id, replacing: revision, at: end.gateway)
                 : try await Self.write(body, id, replacing: revision, at: end)
             states[index].revision = new
-        } catch let error as NoCheckpoints {
+        } catch let error as CheckpointsUnavailable {
             disableCheckpoint(index, error.reason)
         }
     }
@@ -231,7 +231,7 @@ actor ReplicationCheckpoints {
         do throws(GatewayError) {
             return try await gateway.saveLocalDocument(id, body: body, revision: revision)
         } catch {
-            if error.code == .notOffered { throw NoCheckpoints(reason: error.description) }
+            if error.code == .notOffered { throw CheckpointsUnavailable(reason: error.description) }
             guard error.code == .conflict else { throw error }
         }
         let current = try await gateway.localDocument(id)

@@ -51,10 +51,10 @@ package struct ReplicationID: Sendable, Equatable {
         if let colon = authority.lastIndex(of: ":"), let number = Int(authority[authority.index(after: colon)...]) {
             (host, port) = (authority[..<colon], number)
         }
-        let isUsual = isSecure ? port == 443 : port == 80 || port == 5984
+        let isDefaultPort = isSecure ? port == 443 : port == 80 || port == 5984
         return .tuple([
             .atom("remote"), end.user.map { .string($0) } ?? .atom("undefined"), .string(String(host)),
-            isUsual ? .atom("default") : .integer(port), .string(String(path) + (path.hasSuffix("/") ? "" : "/")),
+            isDefaultPort ? .atom("default") : .integer(port), .string(String(path) + (path.hasSuffix("/") ? "" : "/")),
             .list([]), .atom("undefined"),
         ])
     }

@@ -39,7 +39,7 @@ package struct ReplicationSettings: Sendable {
     package var inlineAttachmentBytes = 256 << 10
 
     /// Whether the log must name the end that refused a revision, because each end is a target. Default: false.
-    var namesTarget = false
+    var logsTarget = false
 
     package init() {}
 

@@ -102,7 +102,7 @@ package struct Replicator: Service {
             logger.notice("both ends keep conflicting revisions, so the policy has no effect; use resolve")
         }
         let start = try await checkpoints.begin(
-            others: jobsOfCouchDB(servers.0, servers.1), instances: [info.instance, targetInfo.instance],
+            others: couchDBJobNames(servers.0, servers.1), instances: [info.instance, targetInfo.instance],
             // Named documents are compared again, whatever their earlier outcome.
             startsOver: settings.documentIDs != nil)
         let newest = info.newestSequence
@@ -147,7 +147,7 @@ package struct Replicator: Service {
     }
 
     /// The names that CouchDB's own replicator would give this job, if it runs on one of the ends.
-    private func jobsOfCouchDB(_ servers: ServerInfo?...) -> [String] {
+    private func couchDBJobNames(_ servers: ServerInfo?...) -> [String] {
         guard settings.selection.isEmpty else { return [] }
         return servers.compactMap { server in
             guard server?.dialect == .couchDB, let identity = server?.identity else { return nil }

@@ -233,7 +233,7 @@ struct RevisionTransfer: Sendable {
             var metadata: Logger.Metadata = [
                 LogKey.id: "\(key.id)", LogKey.revision: "\(key.revision?.text ?? "")", LogKey.reason: "\(reason)",
             ]
-            if settings.namesTarget { metadata[LogKey.target] = "\(target.gateway.url)" }
+            if settings.logsTarget { metadata[LogKey.target] = "\(target.gateway.url)" }
             $0.log(message, .warning, to: logger, metadata)
         }
     }

@@ -25,7 +25,7 @@ package struct TwoWayReplicator: Service {
             policies.map { SettlementContext(policies: $0, back: back, locks: locks) }
         }
         var (settings, back) = (settings, back)
-        (settings.namesTarget, back.namesTarget) = (true, true)
+        (settings.logsTarget, back.logsTarget) = (true, true)
         first = Replicator(
             from: source, to: target, settings: settings, direction: .forward,
             settling: settling(by: settings.policies, back: back),

@@ -35,7 +35,7 @@ struct DocumentResolution: Sendable {
     ///
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     func readAhead(_ documents: [ChangedDocument], in spool: ConflictSpool) async throws {
-        try await inPortions(documents) { documents, leaves in
+        try await forEachPortion(documents) { documents, leaves in
             let cases = conflicts(among: documents, leaves.found) { _ in }
             for (key, revision) in try await resolver.ancestors(of: cases) { try await spool.add(revision, key) }
             for document in documents where leaves.found[document.id] != nil { try await spool.add(document) }
@@ -43,7 +43,7 @@ struct DocumentResolution: Sendable {
     }
 
     /// Reads the leaves of documents and passes them on, in portions: their sizes are unknown.
-    private func inPortions(
+    private func forEachPortion(
         _ documents: [ChangedDocument],
         _ take: (ArraySlice<ChangedDocument>, ReadLeaves) async throws -> Void
     ) async throws {
@@ -63,7 +63,7 @@ struct DocumentResolution: Sendable {
     /// - Parameter spool: Contains what was read in advance.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some documents may have been resolved.
     func resolve(_ documents: [ChangedDocument], using spool: ConflictSpool? = nil) async throws {
-        try await inPortions(documents) { documents, leaves in
+        try await forEachPortion(documents) { documents, leaves in
             report.update { $0.counters.traffic.bytesIn += leaves.byteCount }
             try await resolve(documents, leaves, spool)
         }

@@ -71,8 +71,8 @@ package struct DocumentComparison: Sendable {
             pairs.append(Pair(left: value, right: other, path: path))
         }
         guard left.count == right.count else {
-            let extra = right.keys.first { left[$0] == nil } ?? []
-            return JSONPointer(tokens: pair.path.tokens + [String(decoding: extra, as: UTF8.self)])
+            let extraMember = right.keys.first { left[$0] == nil } ?? []
+            return JSONPointer(tokens: pair.path.tokens + [String(decoding: extraMember, as: UTF8.self)])
         }
         return nil
     }

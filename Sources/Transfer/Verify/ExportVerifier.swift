@@ -110,7 +110,7 @@ package struct ExportVerifier: Sendable {
         for problem in problems {
             var finding = VerificationFinding(
                 .attachment, id: id, line: line, path: problem.pointer.description, message: problem.reason)
-            finding.isOfBlob = true
+            finding.concernsBlob = true
             try report(finding)
         }
     }

@@ -64,7 +64,7 @@ package struct GatewayComparison: Sendable {
                 "only length and type of these attachments could be compared: their digests are of different kinds",
                 metadata: [LogKey.attachments: "\(bodies.undecided)"])
         }
-        try await findExtra(seen, report)
+        try await findExtraDocuments(seen, report)
     }
 
     private var comparison: DocumentComparison {
@@ -162,7 +162,8 @@ package struct GatewayComparison: Sendable {
 
     // MARK: - Documents only on the gateway
 
-    private func findExtra(_ seen: SeenDocuments, _ report: (VerificationFinding) throws -> Void) async throws {
+    private func findExtraDocuments(_ seen: SeenDocuments, _ report: (VerificationFinding) throws -> Void) async throws
+    {
         let options = file.manifest.options
         guard options.since == nil, options.channels == nil else {
             logger.notice("skipped the search for documents that only the gateway has: this is a partial export")

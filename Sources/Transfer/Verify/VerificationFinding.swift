@@ -29,7 +29,7 @@ package struct VerificationFinding: Sendable, Equatable {
     /// What was found and what was expected; nil if the kind says enough.
     package var message: String?
     /// Whether it is about a blob of Couchbase Lite. The output does not have this.
-    package var isOfBlob = false
+    package var concernsBlob = false
 
     /// Members that are nil are left out of the output.
     package init(

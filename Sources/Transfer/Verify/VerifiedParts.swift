@@ -18,7 +18,7 @@ package struct VerifiedParts: Sendable, Equatable {
     }
 
     /// Logs what could not be verified.
-    package func logGaps(in file: ExportFile, to logger: Logger) {
+    package func logUnverifiedParts(in file: ExportFile, to logger: Logger) {
         if unreadableDocuments > 0 {
             logger.warning(
                 "the export lacks documents that could not be read when it was made",

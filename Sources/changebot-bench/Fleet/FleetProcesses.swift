@@ -57,11 +57,11 @@ final class FleetProcesses {
     }
 
     /// Checks every 20 ms.
-    func wait(_ complaint: String, within time: Duration, until isDone: () throws -> Bool) throws {
+    func wait(_ problem: String, within time: Duration, until isDone: () throws -> Bool) throws {
         let deadline = ContinuousClock.now + time
         while try !isDone() {
             guard members.allSatisfy(\.isRunning) else { throw BenchmarkError("a member has ended") }
-            guard ContinuousClock.now < deadline else { throw BenchmarkError(complaint) }
+            guard ContinuousClock.now < deadline else { throw BenchmarkError(problem) }
             usleep(20_000)
         }
     }

@@ -62,12 +62,12 @@ struct ImportCommand: AsyncParsableCommand {
             let checked = CheckedImport(settings: settings, report: report, logger: logger) {
                 try await choices.mapping(environment, slurps)
             } start: { settings, inputs in
-                try await GatewayConnection(choice, for: .filling(isDryRun: isDryRun), access, environment, logger).with
-                { gateway in
-                    try await Importer(
-                        gateway: gateway, settings: settings, inputs: inputs, report: report, logger: logger
-                    ).run()
-                }
+                try await GatewayConnection(choice, for: .importing(isDryRun: isDryRun), access, environment, logger)
+                    .with { gateway in
+                        try await Importer(
+                            gateway: gateway, settings: settings, inputs: inputs, report: report, logger: logger
+                        ).run()
+                    }
             }
             try await service(checked)
         }

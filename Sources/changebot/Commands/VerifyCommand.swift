@@ -79,14 +79,14 @@ struct VerifyCommand: AsyncParsableCommand {
                 "not all findings are printed; see --limit",
                 metadata: [LogKey.more: .stringConvertible(findings.unprinted)])
         }
-        try conclude(verification.result, findings, of: export, logger)
+        try reportResult(verification.result, findings, of: export, logger)
     }
 
-    private func conclude(
+    private func reportResult(
         _ result: Verification.Result, _ findings: PrintedFindings, of export: ExportFile, _ logger: Logger
     ) throws(CommandError) {
         let count = findings.count
-        result.parts?.logGaps(in: export, to: logger)
+        result.parts?.logUnverifiedParts(in: export, to: logger)
         let damages = result.parts == nil ? count : result.damages
         if damages > 0, let blob = findings.firstBlob, findings.blobCount == damages {
             throw CommandError(.invalidData, Self.incompleteBlobs(blob, damages, in: file))

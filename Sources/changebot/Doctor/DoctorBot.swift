@@ -85,8 +85,8 @@ struct DoctorBot: Sendable {
     private mutating func summarize() {
         guard let choice, !findings.contains(where: { $0.level == .error }) else { return }
         let login = access?.credentials.map { "as \($0)" } ?? "without credentials"
-        let who = if case .remote = choice { ", \(login)" } else { "" }
+        let loginSuffix = if case .remote = choice { ", \(login)" } else { "" }
         let place = engine.map { "\($0.address)" } ?? state.directory
-        findings.append(.ok("\(choice.stateAddress)\(who); bot '\(name)', state in \(place)"))
+        findings.append(.ok("\(choice.stateAddress)\(loginSuffix); bot '\(name)', state in \(place)"))
     }
 }

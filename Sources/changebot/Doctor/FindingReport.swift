@@ -93,7 +93,7 @@ actor FindingReport {
     private let isQuiet: Bool
     private var order: FindingOrder
     /// The bot under whose heading the last finding was printed.
-    private var headed: Int?
+    private var botOfLastHeading: Int?
     private var counts: [Finding.Level: Int] = [:]
     /// Why printing failed.
     private var failure: CommandError?
@@ -120,8 +120,8 @@ actor FindingReport {
         do throws(CommandError) {
             guard !isJSON else { return try Console.write(lines.json(slot, finding)) }
             guard !isQuiet || finding.level == .warning || finding.level == .error else { return }
-            let heading = headed == slot.bot ? [] : lines.heading(slot)
-            headed = slot.bot
+            let heading = botOfLastHeading == slot.bot ? [] : lines.heading(slot)
+            botOfLastHeading = slot.bot
             try Console.write(heading + lines.lines(slot, finding))
         } catch {
             failure = error

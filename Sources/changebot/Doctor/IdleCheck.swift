@@ -104,8 +104,8 @@ struct IdleCheck: Sendable {
     }
 
     private static func cut(_ waited: Duration, _ error: GatewayError, _ following: FeedReader.FeedMode) -> Finding {
-        let how = error.status.map { "with HTTP \($0)" } ?? "by closing the connection"
-        let text = "something between here and the gateway cut an idle request after \(seconds(waited)), \(how)"
+        let howEnded = error.status.map { "with HTTP \($0)" } ?? "by closing the connection"
+        let text = "something between here and the gateway cut an idle request after \(seconds(waited)), \(howEnded)"
         let needed = following == .continuous ? heartbeat : defaultSpan
         guard waited < needed else {
             return .ok("\(text); the bot waits only \(seconds(needed)), so this does not affect it")

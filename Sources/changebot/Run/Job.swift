@@ -54,7 +54,7 @@ struct Job: Sendable {
         let report = RunReport()
         var failure: CommandError?
         let isStopped = Locked(false)
-        do { try await watched(report, isStopped, work) } catch { failure = CommandError(error) }
+        do { try await runObserved(report, isStopped, work) } catch { failure = CommandError(error) }
         let counters = await report.counters()
         let failures = failures(counters)
         // Check the limit again, because documents that were under way at the stop are now finished.
@@ -103,7 +103,7 @@ struct Job: Sendable {
     /// Does the work under observation.
     ///
     /// - Parameter isStopped: Set once a signal has asked the job to stop.
-    private func watched(_ report: RunReport, _ isStopped: Locked<Bool>, _ work: @escaping Work) async throws {
+    private func runObserved(_ report: RunReport, _ isStopped: Locked<Bool>, _ work: @escaping Work) async throws {
         defer { place.discardIfTemporary() }
         let state = try place.statePlace(ruleSetHash: ruleSetHash, for: purpose)
         let connect = { @Sendable (bot: MonitoredBot?) async throws in

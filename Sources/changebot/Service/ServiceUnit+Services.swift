@@ -23,7 +23,7 @@ extension ServiceUnit {
             "TimeoutStartSec=3min",
             "# More than --shutdown-grace (30 s). If you raise that option, the program asks systemd for more time.",
             "TimeoutStopSec=45s",
-            killing, outOfMemory,
+            killMode, outOfMemoryPolicy,
         ]
         return ServiceUnit(
             "changebot", "service", ["follows a changes feed, and applies rules."], start: "changebot", settings,
@@ -40,7 +40,7 @@ extension ServiceUnit {
             "[Service]",
             "Type=oneshot",
             "ExecStart=\(settings.program) fix --config \(settings.config.unitWord)",
-            killing, outOfMemory,
+            killMode, outOfMemoryPolicy,
         ]
         return ServiceUnit(
             "changebot-fix", "service",
@@ -64,7 +64,7 @@ extension ServiceUnit {
             "Environment=BACKUP_DAYS=30",
             "Environment=BACKUP_FOLDER=\(settings.isForUser ? "%h/.local/share" : "%S")/changebot-backup",
             "ExecStart=/bin/sh -euc '\(script)' backup %i \(settings.program) \(settings.config.unitWord)",
-            killing,
+            killMode,
         ]
         return ServiceUnit(
             "changebot-backup", "service",
@@ -90,12 +90,12 @@ extension ServiceUnit {
         #"find "$$BACKUP_FOLDER" -maxdepth 1 -type f -name "$$1-????-??-??.ndjson.gz*" -mtime "+$$BACKUP_DAYS" -delete"#,
     ].joined(separator: "; ")
 
-    private static let killing = """
+    private static let killMode = """
         # The helper processes that run jq programs must not end before the work under way is finished.
         KillMode=mixed
         """
 
-    private static let outOfMemory = """
+    private static let outOfMemoryPolicy = """
         # A jq program that uses up all memory fails one document, not the whole service.
         OOMPolicy=continue
         # MemoryMax=512M

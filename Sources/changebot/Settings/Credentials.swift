@@ -36,9 +36,9 @@ struct Credentials {
         let secrets = settings.filter { $0 != "user" }
         secret = secrets.first
         if let token = settings.first(where: Self.tokens.contains), let other = settings.first(where: { $0 != token }) {
-            throw Self.twice([token, other], environment)
+            throw Self.bothAreSet([token, other], environment)
         }
-        if secrets.count > 1 { throw Self.twice(secrets, environment) }
+        if secrets.count > 1 { throw Self.bothAreSet(secrets, environment) }
         if let user, user.contains(":") {
             let password =
                 environment.isInFile("user")
@@ -54,7 +54,7 @@ struct Credentials {
         }
     }
 
-    private static func twice(_ options: [String], _ environment: Environment) -> CommandError {
+    private static func bothAreSet(_ options: [String], _ environment: Environment) -> CommandError {
         let names = options.map(environment.naming)
         return environment.contradiction(options, "\(names[0]) and \(names[1]) are both set: unset one")
     }

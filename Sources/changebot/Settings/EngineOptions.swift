@@ -60,8 +60,8 @@ struct EngineOptions: ParsableArguments {
             allowsUnsafe: try environment.isOn(allowUnsafeEngine, "allow-unsafe-engine"))
         if engine == nil, case .file = environment.source(of: "engine"), let options = environment.configurationOptions
         {
-            let isOther = self.fleet != nil
-            found.configured = (options, isOther ? "" : fleet)
+            let namesFleet = self.fleet != nil
+            found.configured = (options, namesFleet ? "" : fleet)
         }
         return found
     }

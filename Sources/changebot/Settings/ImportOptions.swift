@@ -84,7 +84,7 @@ struct ImportOptions: ParsableArguments {
         settings.rejectPath = try settings.rejectPath.map { path throws(CommandError) in
             try OutputFile.checkRegular(path, "--reject")
         }
-        settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
+        settings.progressPath = try usableProgressPath(progressPath, for: file, settings.isResuming)
         return settings
     }
 
@@ -149,7 +149,7 @@ struct ImportOptions: ParsableArguments {
     }
 
     /// The path of the progress file; nil if the input can't be read again, or the file can't be created.
-    private func usable(
+    private func usableProgressPath(
         _ path: String, for file: String, _ isResuming: Bool
     ) throws(CommandError) -> String? {
         guard Self.canBeReadAgain(file) else {

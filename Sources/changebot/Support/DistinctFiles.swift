@@ -57,13 +57,13 @@ struct DistinctFiles {
         for (name, path) in outputs {
             guard let identity = try Self.identity(name, path) else { continue }
             if let other = names.updateValue(name, forKey: identity), other != name {
-                throw Self.clash(name, path, other)
+                throw Self.duplicateFileError(name, path, other)
             }
         }
         for (name, path) in inputs {
             guard let identity = try Self.identity(name, path), let output = names[identity] else { continue }
             let written = outputs.first { $0.name == output }?.path
-            throw Self.clash(output, written, name)
+            throw Self.duplicateFileError(output, written, name)
         }
         for (name, path) in outputs {
             guard let path, path != "-", case .file(let file) = OutputPath(path) else { continue }
@@ -84,7 +84,7 @@ struct DistinctFiles {
         self.inputs = inputs
     }
 
-    private static func clash(_ name: String, _ path: String?, _ other: String) -> CommandError {
+    private static func duplicateFileError(_ name: String, _ path: String?, _ other: String) -> CommandError {
         CommandError(
             .usage,
             "\(name) and \(other) are the same file, \(path ?? ""): one would overwrite the other; choose another path")

@@ -26,7 +26,7 @@ enum EarlySignal {
             signal(number) { number in
                 if EarlySignal.received.exchange(number, ordering: .sequentiallyConsistent) != 0 { _exit(128 + number) }
                 // On a busy machine, this handler may run after the service's handlers have replaced it.
-                if EarlySignal.areHandlersSet.load(ordering: .sequentiallyConsistent) { EarlySignal.sendAgain() }
+                if EarlySignal.areHandlersSet.load(ordering: .sequentiallyConsistent) { EarlySignal.resend() }
             }
         }
     }
@@ -34,10 +34,10 @@ enum EarlySignal {
     /// Resends a kept signal. Call it once the service's handlers are set.
     static func deliver() {
         areHandlersSet.store(true, ordering: .sequentiallyConsistent)
-        sendAgain()
+        resend()
     }
 
-    private static func sendAgain() {
+    private static func resend() {
         let number = received.exchange(0, ordering: .sequentiallyConsistent)
         if number != 0 { kill(getpid(), number) }
     }

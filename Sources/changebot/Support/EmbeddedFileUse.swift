@@ -10,22 +10,22 @@ struct EmbeddedFileUse {
 
     /// For `run`, which waits for documents: a missing file is created.
     static func following(isDryRun: Bool) -> EmbeddedFileUse {
-        EmbeddedFileUse(makesFile: true, isDryRun: isDryRun)
+        EmbeddedFileUse(createsFile: true, isDryRun: isDryRun)
     }
 
     /// For `import`, which adds documents: a missing file is created, and all existing documents may be in other
     /// collections.
-    static func filling(isDryRun: Bool) -> EmbeddedFileUse {
-        EmbeddedFileUse(makesFile: true, mayBeFirst: true, isDryRun: isDryRun)
+    static func importing(isDryRun: Bool) -> EmbeddedFileUse {
+        EmbeddedFileUse(createsFile: true, mayBeFirst: true, isDryRun: isDryRun)
     }
 
     /// For `resolve`: the file must exist, and keeps conflicting leaves.
     static let resolving = EmbeddedFileUse(keepsConflicts: true)
 
     /// For the target of `replicate`: a missing file is created, and keeps conflicting leaves.
-    static let replicating = EmbeddedFileUse(makesFile: true, mayBeFirst: true, keepsConflicts: true)
+    static let replicating = EmbeddedFileUse(createsFile: true, mayBeFirst: true, keepsConflicts: true)
 
-    private var makesFile = false
+    private var createsFile = false
     private var mayBeFirst = false
     private var isDryRun = false
     /// Whether the gateway keeps several leaves of a document.
@@ -33,7 +33,7 @@ struct EmbeddedFileUse {
 
     /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not create it.
     func require(_ file: String) throws(CommandError) {
-        guard !makesFile, !FileManager.default.fileExists(atPath: file) else { return }
+        guard !createsFile, !FileManager.default.fileExists(atPath: file) else { return }
         throw CommandError(.missingInput, "there is no file \(file); correct the path in embedded:FILE")
     }
 

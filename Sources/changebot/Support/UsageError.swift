@@ -19,13 +19,13 @@ struct UsageError {
         let lines = ProcessTitle.redacted(text).split(separator: "\n")
         let start = lines.firstIndex { line in ["Help:", "Usage:", "Commands:"].contains { line.hasPrefix($0) } }
         let reason = lines[..<(start ?? lines.count)].joined(separator: " ")
-        let complaint = reason.hasPrefix("Error: ") ? String(reason.dropFirst("Error: ".count)) : reason
+        let parserMessage = reason.hasPrefix("Error: ") ? String(reason.dropFirst("Error: ".count)) : reason
         if let misplaced = MisplacedArgument(reason, arguments) {
             // The parser's guess is another option with a similar name.
-            let end = complaint.firstRange(of: ". Did you mean")?.lowerBound ?? complaint.endIndex
-            message = "\(complaint[..<end]); \(misplaced.remedy)"
+            let end = parserMessage.firstRange(of: ". Did you mean")?.lowerBound ?? parserMessage.endIndex
+            message = "\(parserMessage[..<end]); \(misplaced.remedy)"
         } else {
-            message = complaint + Self.hint(arguments)
+            message = parserMessage + Self.hint(arguments)
         }
         advice = lines[(start ?? lines.count)...].map(String.init)
     }

@@ -61,7 +61,7 @@ final class PrintedFindings: Sendable {
     func print(_ finding: VerificationFinding) throws {
         let number = locked.withLock { found in
             found.all += 1
-            if finding.isOfBlob {
+            if finding.concernsBlob {
                 found.blobs += 1
                 found.firstBlob = found.firstBlob ?? finding
             }

@@ -280,7 +280,7 @@ import Testing
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 250, documents: 1)
         async let room: Void = budget.room()
-        await budget.giveBack(bytes: 200, documents: 0)
+        await budget.returnRoom(bytes: 200, documents: 0)
         try await room
     }
 
@@ -289,7 +289,7 @@ import Testing
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 10, documents: 10)
         async let room: Void = budget.room()
-        await budget.giveBack(bytes: 1, documents: 1)
+        await budget.returnRoom(bytes: 1, documents: 1)
         try await room
     }
 
@@ -300,7 +300,7 @@ import Testing
         await budget.take(bytes: 10, documents: 10)
         async let room: Void = budget.room()
         for _ in 1...1000 { await Task.yield() }
-        await budget.giveBack(bytes: 1, documents: 1)
+        await budget.returnRoom(bytes: 1, documents: 1)
         try await room
         #expect(await budget.wakes <= 1)
     }

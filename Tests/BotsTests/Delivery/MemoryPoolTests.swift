@@ -54,7 +54,7 @@ import Testing
         await first.take(bytes: 75, documents: 1)
         await second.take(bytes: 25, documents: 1)
         async let room: Void = second.room()
-        await first.giveBack(bytes: 75, documents: 1)
+        await first.returnRoom(bytes: 75, documents: 1)
         try await room
     }
 }
@@ -89,7 +89,7 @@ import Testing
         }
         for _ in 0..<100 { await Task.yield() }
         #expect(begun.withLock { !$0 })
-        await budget.giveBack(bytes: 1200, documents: 0)
+        await budget.returnRoom(bytes: 1200, documents: 0)
         try await second.value
         withExtendedLifetime(first) {}
     }

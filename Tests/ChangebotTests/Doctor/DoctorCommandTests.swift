@@ -95,11 +95,13 @@ import Testing
         try await Program.withGateway { url in
             try await Program.withDirectory { folder in
                 let common = ["doctor", "--state", folder + "/s", "--no-wait", "--quiet", "--gateway"]
-                let well = try await Program.run(common + [url])
-                #expect(well.code == 0 && well.output.isEmpty && well.errors.isEmpty, "\(well.output)\(well.errors)")
-                let ill = try await Program.run(common + ["http://127.0.0.1:1/todo"])
-                let lines = ill.output.split(separator: "\n").map(String.init)
-                #expect(ill.code == 1 && ill.errors.isEmpty, "\(ill.errors)")
+                let healthy = try await Program.run(common + [url])
+                #expect(
+                    healthy.code == 0 && healthy.output.isEmpty && healthy.errors.isEmpty,
+                    "\(healthy.output)\(healthy.errors)")
+                let unreachable = try await Program.run(common + ["http://127.0.0.1:1/todo"])
+                let lines = unreachable.output.split(separator: "\n").map(String.init)
+                #expect(unreachable.code == 1 && unreachable.errors.isEmpty, "\(unreachable.errors)")
                 #expect(lines.count == 2, "\(lines)")
                 #expect(lines.first?.hasPrefix("error    reachability") == true, "\(lines)")
                 let path = try writeConfiguration(

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func eachMissingIndexIsAWarning() async throws {
-        let (server, made) = try FakeCouchDB().start()
+        let (server, createdIndexes) = try FakeCouchDB().start()
         let found = try await findings(
             server.url("/todo"),
             ["{ type: task, list: { jq: ._id } }", "{ _id: { jq: .list } }", "{ type: { $exists: true } }"])
@@ -39,7 +39,7 @@ import Testing
         #expect(found.first?.text.hasSuffix("no index on type, list, so each change reads all 1,200 documents") == true)
         #expect(found.first?.remedy?.hasPrefix("create it with rules check --make-indexes, or POST {") == true)
         #expect(found.last?.text.contains("rule 'r2': no index can serve") == true, "\(found)")
-        #expect(made.withLock { $0 } == [])
+        #expect(createdIndexes.withLock { $0 } == [])
     }
 
     @Test func scheduledRulesAreChecked() async throws {

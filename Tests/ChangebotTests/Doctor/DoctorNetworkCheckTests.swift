@@ -248,9 +248,9 @@ import Testing
     }
 
     @Test func channelsNeedSyncGateway() {
-        let nobody = LoginInfo(user: nil, channels: nil)
+        let anonymous = LoginInfo(user: nil, channels: nil)
         func finding(_ dialect: GatewayDialect, isAdmin: Bool = false, wanted: [String]? = nil) -> Finding.Level {
-            PermissionChecks.channels(.success(nobody), of: dialect, isAdmin: isAdmin, wanted: wanted).level
+            PermissionChecks.channels(.success(anonymous), of: dialect, isAdmin: isAdmin, wanted: wanted).level
         }
         #expect(finding(.syncGateway, isAdmin: true) == .ok)
         #expect(finding(.syncGateway) == .unknown)

@@ -78,11 +78,11 @@ final class Browser: Sendable {
             "--user-data-dir=\(profile)",
         ].map(\.jsonString).joined(separator: ",")
         let address = "http://127.0.0.1:\(port)/session"
-        let made = try await send(
+        let newSession = try await send(
             client, "POST", address,
             #"{"capabilities":{"alwaysMatch":{"browserName":"chrome","timeouts":{"script":60000},"#
                 + #""goog:loggingPrefs":{"browser":"ALL"},"goog:chromeOptions":{"args":[\#(arguments)]}}}}"#)
-        let id = try #require(made["sessionId"]?.string)
+        let id = try #require(newSession["sessionId"]?.string)
         let browser = Browser(client, session: "\(address)/\(id)")
         let result = await Result {
             // What the page's own policy forbids, and errors that nothing catches.

@@ -235,8 +235,8 @@ struct BrowserTests {
                 let page = "document.getElementById('bots').textContent.includes(\(text.jsonString))"
                 #expect(try await browser.value(page).bool == true, "\(text)")
             }
-            let made = "document.querySelectorAll('#bots script, #bots img, #bots h1').length"
-            #expect(try await browser.text(made) == "0")
+            let forbiddenCount = "document.querySelectorAll('#bots script, #bots img, #bots h1').length"
+            #expect(try await browser.text(forbiddenCount) == "0")
             try await browser.expectGoodLayout("hostile")
             #expect(try await browser.value("window.isRun === undefined").bool == true)
         }

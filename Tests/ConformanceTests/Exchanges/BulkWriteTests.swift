@@ -14,11 +14,11 @@ import Testing
             #expect(rows.count == 4)
             #expect(rows.prefix(3).map { $0["id"]?.string } == ids)
             #expect(rows.allSatisfy { $0["rev"]?.string?.hasPrefix("1-") == true && $0["error"] == nil })
-            let saysOK = KnownDifferences.rowsSayOK[workspace.kind]
-            #expect(rows.allSatisfy { ($0["ok"]?.bool == true) == saysOK })
-            let made = try #require(rows.last?["id"]?.string)
-            workspace.note(made)
-            #expect(try await workspace.send("GET", workspace.path(made))["made"]?.bool == true)
+            let hasOK = KnownDifferences.rowsHaveOK[workspace.kind]
+            #expect(rows.allSatisfy { ($0["ok"]?.bool == true) == hasOK })
+            let assignedID = try #require(rows.last?["id"]?.string)
+            workspace.note(assignedID)
+            #expect(try await workspace.send("GET", workspace.path(assignedID))["made"]?.bool == true)
         }
     }
 

@@ -17,7 +17,7 @@ import Testing
         .init("deleting without a revision", "DELETE", "/{doc}", goes: KnownDifferences.noRevision),
         .init("deleting a stale revision", "DELETE", "/{doc}?rev=1-abc", goes: KnownDifferences.staleRevision),
         .init(
-            "deleting what is not there", "DELETE", "/{new}?rev=1-abc", goes: KnownDifferences.deletingWhatIsNotThere),
+            "deleting what is not there", "DELETE", "/{new}?rev=1-abc", goes: KnownDifferences.deletingMissingDocument),
         .init("reading what is not there", "GET", "/{new}", always: .refused(404, "not_found", "missing")),
         .init(
             "reading a revision that is not there", "GET", "/{doc}?rev=9-0123456789abcdef0123456789abcdef",

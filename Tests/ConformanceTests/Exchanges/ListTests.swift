@@ -14,7 +14,7 @@ import Testing
             #expect(rows.map { $0["key"]?.string } == Array(ids.prefix(3)))
             #expect(rows.allSatisfy { $0["value"]?["rev"]?.string?.hasPrefix("1-") == true && $0["doc"] == nil })
             #expect((reply["total_rows"]?.integer == 3) == KnownDifferences.totalRowsCountsAnswer[workspace.kind])
-            #expect((reply["update_seq"] != nil) == KnownDifferences.listTellsSequence[workspace.kind])
+            #expect((reply["update_seq"] != nil) == KnownDifferences.listHasSequence[workspace.kind])
         }
     }
 

@@ -50,10 +50,10 @@ import Testing
         }
     }
 
-    @Test(.servers("not recorded") { KnownDifferences.tooFewParts[$0.kind] != nil })
+    @Test(.servers("not recorded") { KnownDifferences.missingParts[$0.kind] != nil })
     func missingPartIsReported() async throws {
         try await Workspace.with { workspace in
-            let expected = try #require(KnownDifferences.tooFewParts[workspace.kind])
+            let expected = try #require(KnownDifferences.missingParts[workspace.kind])
             let entries = ["f", "g"].map { Self.entry($0, digest: Self.digest) }.joined(separator: ",")
             let reply = try await put(workspace, entries)
             #expect(reply.outcome == expected)

@@ -41,7 +41,7 @@ import Testing
             #expect(reply.contentType.hasPrefix("application/json"))
             #expect(reply["results"]?.kind == .array)
             #expect(reply["last_seq"]?.kind == .string)
-            #expect((reply["pending"] != nil) == KnownDifferences.feedTellsPending[workspace.kind])
+            #expect((reply["pending"] != nil) == KnownDifferences.feedHasPending[workspace.kind])
         }
     }
 
@@ -118,7 +118,7 @@ import Testing
             try await workspace.delete(gone, try await workspace.put(gone))
             try await workspace.put(later)
             let reported = try await workspace.changes("active_only=true", until: [later]).own(workspace).map(\.id)
-            let expected = KnownDifferences.heedsActiveOnly[workspace.kind] ? [later] : [gone, later]
+            let expected = KnownDifferences.supportsActiveOnly[workspace.kind] ? [later] : [gone, later]
             #expect(reported.sorted() == expected)
         }
     }

@@ -33,7 +33,7 @@ import Testing
             let response = try await workspace.open("feed=continuous&limit=2")
             let page = FeedPage(lines: try await response.body.collect(upTo: 1 << 20))
             #expect(page.rows.count == 2)
-            #expect((page.last != nil) == KnownDifferences.continuousFeedSaysWhereItEnds[workspace.kind])
+            #expect((page.last != nil) == KnownDifferences.continuousFeedEndsWithLastSequence[workspace.kind])
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
             } while page.own(workspace).count < ids.count && ContinuousClock.now < deadline
             // One that falls behind its own writes may tell of them twice.
             #expect(Set(page.own(workspace).map(\.id)) == Set(ids))
-            #expect((page.last != nil) == KnownDifferences.continuousFeedSaysWhereItEnds[workspace.kind])
+            #expect((page.last != nil) == KnownDifferences.continuousFeedEndsWithLastSequence[workspace.kind])
         }
     }
 

@@ -75,7 +75,7 @@ extension Workspace {
         let reply = try await ask("GET", changesPath(query, since: since)) { reply in
             guard let page = try? FeedPage(reply) else { return false }
             return ids.allSatisfy { id in
-                page.rows.contains { $0.id == id && $0.isAsNew(as: made.withLock { $0.generations[id] } ?? 0) }
+                page.rows.contains { $0.id == id && $0.isAsNew(as: created.withLock { $0.generations[id] } ?? 0) }
             }
         }
         return try FeedPage(reply)

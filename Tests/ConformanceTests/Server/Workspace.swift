@@ -16,14 +16,14 @@ final class Workspace: Sendable {
     let ownsDatabase: Bool
     let gateway: Gateway
     /// What the case has made.
-    struct Made {
+    struct CreatedDocuments {
         var documents: [String] = []
         var locals: [String] = []
         /// Of each document's last revision.
         var generations: [String: Int] = [:]
     }
 
-    let made = Locked(Made())
+    let created = Locked(CreatedDocuments())
 
     /// For what a server does in its own time. All cases run at once, on a machine that may be busy.
     static let timeLimit: Duration = .seconds(60)
@@ -91,11 +91,11 @@ extension Workspace {
     }
 
     /// Takes over a document whose id the server made.
-    func note(_ id: String) { made.withLock { $0.documents.append(id) } }
+    func note(_ id: String) { created.withLock { $0.documents.append(id) } }
 
     /// The name of a `_local` document of this case.
     func local(_ name: String) -> String {
-        made.withLock { $0.locals.append(prefix + name) }
+        created.withLock { $0.locals.append(prefix + name) }
         return prefix + name
     }
 
@@ -165,7 +165,7 @@ extension Workspace {
 
     private func written(_ id: String, _ reply: Reply) throws -> String {
         guard let revision = reply["rev"]?.string else { throw Unexpected(reply) }
-        made.withLock { $0.generations[id] = revision.generation }
+        created.withLock { $0.generations[id] = revision.generation }
         return revision
     }
 
@@ -184,7 +184,7 @@ extension Workspace {
 
     private func deleteDocuments() async throws {
         // Not as strings: two that look the same may be two ids.
-        let ids = Set(made.withLock(\.documents).map { DocumentID($0) })
+        let ids = Set(created.withLock(\.documents).map { DocumentID($0) })
         guard !ids.isEmpty else { return }
         let keys = "{\"keys\":[\(ids.map(\.text.json).joined(separator: ","))]}"
         let tombstones = try await send("POST", "/_all_docs", keys).elements("rows").compactMap { row -> String? in
@@ -197,7 +197,7 @@ extension Workspace {
     }
 
     private func deleteLocalDocuments() async throws {
-        for name in made.withLock(\.locals) {
+        for name in created.withLock(\.locals) {
             let path = "/_local/" + name.percentEncoded
             guard let revision = try await send("GET", path)["_rev"]?.string else { continue }
             _ = try await send("DELETE", "\(path)?rev=\(revision)")

@@ -18,7 +18,7 @@ final class BrokenWorkLog: WorkLog {
         /// Parked changes are forgotten.
         case parkingLost
         /// A recheck replaces a waiting change.
-        case lookInsteadOfChange
+        case recheckReplacesChange
         /// Changes of parked documents are forgotten.
         case joinLost
     }
@@ -103,7 +103,7 @@ final class BrokenWorkLog: WorkLog {
     }
     func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
         let changes = try await log.next(claim, after: n, limit: limit)
-        guard mistake == .lookInsteadOfChange else { return changes }
+        guard mistake == .recheckReplacesChange else { return changes }
         return changes.map { change in
             guard let look = changes.last(where: { $0.id == change.id }), !look.entry.kind.isFromFeed else {
                 return change

@@ -47,7 +47,7 @@ final class Oracle: @unchecked Sendable {
 
     func count(_ what: String) { counts[what, default: 0] += 1 }
 
-    func violate(_ text: String) { if violations.count < 5 { violations.append("\(scheduler.now): \(text)") } }
+    func reportViolation(_ text: String) { if violations.count < 5 { violations.append("\(scheduler.now): \(text)") } }
 
     /// The last things that happened, the newest last.
     var history: String {
@@ -58,10 +58,10 @@ final class Oracle: @unchecked Sendable {
 
     func begins(_ change: LoggedChange, _ lease: Lease, _ owner: String) {
         if !inProgress.insert(Work(owner: owner, id: change.id)).inserted {
-            violate("\(owner) works on \(change.id) twice at once")
+            reportViolation("\(owner) works on \(change.id) twice at once")
         }
         if change.entry.kind.isFromFeed, let last = answered[lease]?[change.id], change.n < last {
-            violate("\(owner) gets \(change.id) at \(change.n) after \(last)")
+            reportViolation("\(owner) gets \(change.id) at \(change.n) after \(last)")
         }
     }
 
@@ -81,12 +81,13 @@ final class Oracle: @unchecked Sendable {
     /// Right before an effect starts.
     func effect(_ number: Int, generation: Int, _ tenure: Tenure, isValid: Bool, _ owner: String) {
         guard case .partition(let partition) = tenure.lease.name else { return }
-        if !isValid { violate("\(owner) starts an effect after its deadline") }
+        if !isValid { reportViolation("\(owner) starts an effect after its deadline") }
         if let (holder, claim) = engine?.holder(of: partition), holder != owner {
-            violate("\(owner) starts an effect for partition \(partition) that \(holder) has under \(claim.lease)")
+            reportViolation(
+                "\(owner) starts an effect for partition \(partition) that \(holder) has under \(claim.lease)")
         }
         if generation < effects[number] {
-            violate("\(owner) starts an effect for \(number) at \(generation) after \(effects[number])")
+            reportViolation("\(owner) starts an effect for \(number) at \(generation) after \(effects[number])")
         }
         effects[number] = max(effects[number], generation)
     }
@@ -119,12 +120,12 @@ final class Oracle: @unchecked Sendable {
 
     private func check(_ entries: [FeedEntry], from: Int, upTo end: Int) {
         var stored = Set(entries.compactMap { Int($0.sequence) })
-        if end < from { return violate("the checkpoint goes back from \(from) to \(end)") }
+        if end < from { return reportViolation("the checkpoint goes back from \(from) to \(end)") }
         for sequence in from..<end {
             let number = gateway.feed[sequence]
             guard gateway.documents[number]?.sequence == sequence + 1 else { continue }
             if stored.remove(sequence + 1) == nil {
-                violate("the checkpoint passes \(sequence + 1) of \(number), which is not stored")
+                reportViolation("the checkpoint passes \(sequence + 1) of \(number), which is not stored")
             }
         }
     }
@@ -143,14 +144,14 @@ final class Oracle: @unchecked Sendable {
         let changes = deleted.lazy.filter(\.entry.kind.isFromFeed)
         for change in changes
         where !change.isParked && (answered[claim.lease]?[change.id] ?? 0) < change.n
-            && !isBeforeLook(change, claim.lease)
+            && !isBeforeRecheck(change, claim.lease)
         {
-            violate("\(owner) moves \(claim.lease.name) past \(change.id) at \(change.n) without an answer")
+            reportViolation("\(owner) moves \(claim.lease.name) past \(change.id) at \(change.n) without an answer")
         }
     }
 
     /// A killed member may have decided it, and then parked a recheck of the same document, which is answered now.
-    private func isBeforeLook(_ change: LoggedChange, _ lease: Lease) -> Bool {
+    private func isBeforeRecheck(_ change: LoggedChange, _ lease: Lease) -> Bool {
         change.n < looked[lease]?[change.id] ?? 0
             && decided[SimulatedGateway.number(change.id)] >= Int(change.entry.revision) ?? Int.max
     }
@@ -161,7 +162,7 @@ final class Oracle: @unchecked Sendable {
         for (number, document) in gateway.documents.enumerated() {
             guard let document, document.sequence <= Int(sequence) ?? 0 else { continue }
             if !isSettled(number, document) {
-                violate("\(sequence) is answered, but \(number) at \(document.sequence) is not")
+                reportViolation("\(sequence) is answered, but \(number) at \(document.sequence) is not")
             }
         }
     }
@@ -183,10 +184,10 @@ final class Oracle: @unchecked Sendable {
             let id = SimulatedGateway.id(number)
             if isDead(number, document) { continue }
             if decided[number] < document.generation {
-                violate("\(id) is decided up to \(decided[number]), not \(document.generation)")
+                reportViolation("\(id) is decided up to \(decided[number]), not \(document.generation)")
             }
-            if document.answer != document.question { violate("\(id) is not answered") }
-            if gateway.told[number] < document.question { violate("the webhook of \(id) is missing") }
+            if document.answer != document.question { reportViolation("\(id) is not answered") }
+            if gateway.told[number] < document.question { reportViolation("the webhook of \(id) is missing") }
         }
     }
 }

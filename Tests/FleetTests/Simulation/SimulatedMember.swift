@@ -52,7 +52,7 @@ final class SimulatedMember: @unchecked Sendable {
             do {
                 try await member.run()
             } catch let error as WorkLogError {
-                world.oracle.violate("\(owner) ends with \(error)")
+                world.oracle.reportViolation("\(owner) ends with \(error)")
             } catch {}
             isAlive = false
             hasEnded = true
@@ -76,7 +76,7 @@ final class SimulatedMember: @unchecked Sendable {
         member?.stop()
     }
 
-    func heal() {
+    func endTrouble() {
         executor.isStopped = false
         for route in [engineRoute, gatewayRoute, receiverRoute] {
             (route.losesRequests, route.losesAnswers, route.isSlow) = (false, false, false)

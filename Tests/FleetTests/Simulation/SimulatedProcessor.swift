@@ -52,7 +52,7 @@ struct SimulatedProcessor: Processor {
                 return .done
             }
             // Some rules take longer than a lease lasts.
-            if !world.isCalm, scheduler.chance(world.slowRules) {
+            if !world.isTroubleFree, scheduler.chance(world.slowRules) {
                 try? await member.clock.sleep(for: scheduler.time(0.1, 12))
             }
             guard start(number, document, tenure) else { return .postponed }

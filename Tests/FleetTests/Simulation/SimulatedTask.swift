@@ -9,7 +9,7 @@ struct SimulatedTask: LeaderTask {
     let world: World
 
     func work(_ term: LeaderTerm) async throws {
-        while !world.isCalm {
+        while !world.isTroubleFree {
             try await member.clock.sleep(for: scheduler.time(0.2, 4))
             let known = gateway.documents.indices.filter { gateway.documents[$0] != nil }
             guard !known.isEmpty, member.isAlive else { continue }

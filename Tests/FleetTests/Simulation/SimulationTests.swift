@@ -34,7 +34,7 @@ import Testing
         var (kills, dead) = (0, 0)
         for seed in UInt64(1)...12 {
             // Shorter than a lease, and many documents take longer.
-            let world = World(seed: seed, .kills(secondsOfLife: 4))
+            let world = World(seed: seed, .kills(meanLifetime: 4))
             let violations = world.run(steps: Self.stepsOfRun)
             #expect(violations.isEmpty, "\(world.report)")
             kills += world.oracle.counts["killed"] ?? 0

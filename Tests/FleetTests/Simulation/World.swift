@@ -22,7 +22,7 @@ final class World: @unchecked Sendable {
     enum Trouble {
         case everything
         /// Members are killed, each after this many seconds on average, and new members start. No document is bad.
-        case kills(secondsOfLife: Double)
+        case kills(meanLifetime: Double)
         /// Members are paused, and connections and the engine fail; no member ends. No document is bad.
         case outages
         /// Some documents always crash the process that attempts them; nothing else goes wrong.
@@ -35,14 +35,14 @@ final class World: @unchecked Sendable {
     /// The probability that a fatal document crashes the process.
     var fatality: Double {
         switch kind {
-        case .everything: isCalm ? 0 : 0.7
+        case .everything: isTroubleFree ? 0 : 0.7
         case .fatalDocuments: 1
         case .kills, .outages: 0
         }
     }
     private var members: [SimulatedMember] = []
     private var memberCount = 0
-    private(set) var isCalm = false
+    private(set) var isTroubleFree = false
 
     /// - Parameters:
     ///   - quietTime: How long no lease is granted after the engine lost commits. Nil: the correct time.
@@ -95,13 +95,13 @@ final class World: @unchecked Sendable {
         scheduleUsers()
         scheduleTrouble()
         scheduler.run { scheduler.steps >= steps || !oracle.isClean }
-        heal()
+        endTrouble()
         let deadline = scheduler.now + .seconds(600)
-        var lookAt = scheduler.now
+        var nextCheck = scheduler.now
         var isSettled = false
         scheduler.run {
-            if scheduler.now >= lookAt {
-                lookAt = scheduler.now + .seconds(1)
+            if scheduler.now >= nextCheck {
+                nextCheck = scheduler.now + .seconds(1)
                 isSettled = engine.isEmpty && engine.checkpoint.sequence.flatMap(Int.init) == gateway.feed.count
                 // A document may have killed a member meanwhile.
                 if !isSettled, !members.contains(where: \.isAlive) { join() }
@@ -111,7 +111,7 @@ final class World: @unchecked Sendable {
         if isSettled {
             oracle.checkEnd()
         } else if oracle.isClean {
-            oracle.violate("the fleet does not settle: \(rest)")
+            oracle.reportViolation("the fleet does not settle: \(rest)")
         }
         for member in members { member.crash() }
         scheduler.run { members.allSatisfy(\.hasEnded) }
@@ -142,33 +142,33 @@ final class World: @unchecked Sendable {
         oracle.note { [memberCount] in "m\(memberCount - 1) joins" }
     }
 
-    private func heal() {
-        isCalm = true
+    private func endTrouble() {
+        isTroubleFree = true
         for server in [engineServer, gatewayServer, receiverServer] {
             (server.isDown, server.isFrozen) = (false, false)
         }
-        for member in members { member.heal() }
+        for member in members { member.endTrouble() }
         oracle.note { "everything is healed" }
     }
 
     // MARK: What happens to it
 
     private func scheduleUsers() {
-        guard !isCalm else { return }
+        guard !isTroubleFree else { return }
         let burst = scheduler.chance(0.05) ? 30 : 1
         for _ in 0..<burst { gateway.ask(scheduler.random.below(gateway.documents.count)) }
         scheduler.after(scheduler.time(0.001, 0.08), scheduleUsers)
     }
 
     private func scheduleTrouble() {
-        guard !isCalm else { return }
+        guard !isTroubleFree else { return }
         switch kind {
-        case .kills(let secondsOfLife): return scheduleKill(secondsOfLife / Double(Self.killed))
+        case .kills(let meanLifetime): return scheduleKill(meanLifetime / Double(Self.killed))
         case .fatalDocuments: return
         case .everything, .outages: break
         }
         scheduler.after(scheduler.time(0.1, 4)) { [self] in
-            if !isCalm { trouble() }
+            if !isTroubleFree { trouble() }
             scheduleTrouble()
         }
     }
@@ -179,7 +179,7 @@ final class World: @unchecked Sendable {
     private func scheduleKill(_ interval: Double) {
         while members.count(where: \.isAlive) < Self.killed { join() }
         scheduler.after(scheduler.time(0, 2 * interval)) { [self] in
-            guard !isCalm else { return }
+            guard !isTroubleFree else { return }
             let living = members.filter(\.isAlive)
             if !living.isEmpty { scheduler.random.pick(living).crash() }
             scheduleKill(interval)
@@ -197,7 +197,7 @@ final class World: @unchecked Sendable {
         case 1: living.count < 3 ? join() : member.stop()
         case 2, 3:
             member.crash()
-            if living.count < 3 { scheduler.after(scheduler.time(0, 5)) { [self] in if !isCalm { join() } } }
+            if living.count < 3 { scheduler.after(scheduler.time(0, 5)) { [self] in if !isTroubleFree { join() } } }
         case 4, 5:
             during(0.5, 15, "\(member.owner) stalls") { member.executor.isStopped = $0 && member.isAlive }
         case 6: cut(member.owner, member.engineRoute, "the engine")
@@ -235,7 +235,7 @@ final class World: @unchecked Sendable {
         }
         let snapshot = engine.snapshot
         scheduler.after(scheduler.time(0.01, 3)) { [self] in
-            guard !isCalm else { return }
+            guard !isTroubleFree else { return }
             engine.restore(snapshot)
             oracle.note { "the engine loses its last commits" }
             oracle.count("rolled back")

@@ -9,7 +9,7 @@ import Testing
 struct CountsModel: Sendable {
     static let lists = ["a", "b", "c", "d"]
 
-    /// `settle` and `tag` change tasks: what counts is what they leave.
+    /// The rules `settle` and `tag` change tasks; the totals count the result.
     static let rules = """
         version: 1
         rules:
@@ -35,9 +35,9 @@ struct CountsModel: Sendable {
 
     private func id(_ number: Int) -> DocumentID { DocumentID("task\(number)") }
 
-    /// One change, accepted or not: another phone, or the bot, may be faster.
+    /// One change, accepted or not: another phone or the bot may have been faster.
     func edit(_ random: inout SplitMix64) async throws {
-        // Somebody tampers with a document that holds totals.
+        // A user edits a document that holds totals.
         if random.chance(40) { return try await tamper(&random) }
         let id = id(random.below(tasks))
         let members =
@@ -63,7 +63,7 @@ struct CountsModel: Sendable {
         _ = try? await phone.bulkDocs([BulkDocument(id: id, segments: [Array((body + "}").utf8)])])
     }
 
-    /// What the documents with totals show, and what a full count finds.
+    /// Compares the documents with totals with a full count.
     func check(_ comment: Comment) async throws {
         let faults = try await faults()
         #expect(faults.isEmpty, comment)

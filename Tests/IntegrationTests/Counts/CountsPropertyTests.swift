@@ -7,8 +7,8 @@ import Rules
 import TestKit
 import Testing
 
-/// Random changes, moves and deletions, a gateway that fails at random, a bot that dies at random places: in the end the
-/// totals are those of a full count. `CHANGEBOT_SEEDS=100` tries the first hundred seeds.
+/// Random changes, moves and deletions, a gateway that fails at random, and a bot that is killed at random places. In
+/// the end, the totals are those of a full count. `CHANGEBOT_SEEDS=100` tries the first hundred seeds.
 @Suite(.limitedParallelism(minutes: 10, isLong: true), .disabled(if: TestEngine.isUsedByAllTests, "Death leaves files"))
 struct CountsPropertyTests {
     private static let troubles = [
@@ -37,7 +37,7 @@ struct CountsPropertyTests {
             for _ in 0..<40 { try await model.edit(&random) }
             var round = 0
             for _ in 0..<3 + random.below(3) {
-                try gateway.misbehave(random.pick(Self.troubles))
+                try gateway.injectFaults(random.pick(Self.troubles))
                 let death = Death(at: random.pick(Self.places), time: 1 + random.below(3))
                 let isOneShot = random.chance(2)
                 let phones = (0..<2).map { _ in SplitMix64(seed: random.next()) }
@@ -53,18 +53,18 @@ struct CountsPropertyTests {
                             bed, rules, (this: "state\(round)", next: "state\(round + 1)"), once: isOneShot)
                     }
                     try await group.waitForAll()
-                    // A daemon that did not die is stopped here.
+                    // Stops a daemon that was not killed.
                     if !isOneShot { run.cancel() }
                     try await run.value
                 }
                 round += 1
             }
-            gateway.behave()
+            gateway.stopFaults()
             let state = "state\(round)"
             try await bed.runOnce(rules, state: state)
             try await model.check("seed \(seed)")
             #expect(try await bed.runOnce(rules, state: state).written == 0, "seed \(seed)")
-            // A state that is lost changes nothing.
+            // Losing the state changes nothing.
             try await bed.runOnce(rules, state: "lost")
             try await model.check("seed \(seed), counted anew")
         }

@@ -11,7 +11,7 @@ import Rules
 import TestKit
 import Testing
 
-/// Counts kept as documents, on any gateway.
+/// Totals that are stored as documents, on any gateway.
 @Suite(.limitedParallelism) struct CountsTests {
     private static let rules = """
         version: 1
@@ -47,7 +47,7 @@ import Testing
         #expect(found == totals, comment, sourceLocation: location)
     }
 
-    /// Writes a document over the one that is there.
+    /// Replaces an existing document.
     private func change(_ bed: BotTestBed, _ task: (id: DocumentID, body: String)) async throws {
         let revision = try #require(try await bed.stored(task.id)?.root["_rev"]?.string)
         try await bed.load([(task.id, task.body.dropLast() + #","_rev":"\#(revision)"}"#)])
@@ -67,9 +67,9 @@ import Testing
             try await bed.runOnce(rules)
             try await expect(bed, "a", "1 1 0.3")
             try await expect(bed, "b", "1 0 7")
-            let made = try #require(try await bed.stored("counts:a"))
-            #expect(made.root["type"]?.string == "counts" && made.root["list"]?.string == "a")
-            // Done, moved, deleted, no task any more, new.
+            let totalsDocument = try #require(try await bed.stored("counts:a"))
+            #expect(totalsDocument.root["type"]?.string == "counts" && totalsDocument.root["list"]?.string == "a")
+            // Done, moved, deleted, no longer a task, and new.
             try await change(bed, Self.task("t1", "a", done: true))
             try await change(bed, Self.task("t3", "a", hours: "7"))
             try await bed.runOnce(rules)
@@ -133,7 +133,7 @@ import Testing
             try await expect(bed, "a", "1 0 0.1")
             try await expect(bed, "b", "1 0 0.1")
             #expect(try await bed.stored("counts:a")?.root["mine"]?.integer == 1)
-            // What nothing adds to may be deleted.
+            // A totals document without contributions may be deleted.
             try await delete(bed, "t2")
             try await bed.runOnce(rules)
             try await expect(bed, "b", "0 0 0")
@@ -148,7 +148,7 @@ import Testing
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a"), Self.task("t2", "b"), Self.task("t3", "b")])
             try await bed.runOnce(rules)
-            // Nobody knows of this one any more: its list is empty when the state is gone.
+            // Nothing remembers this list: it is empty when the state is lost.
             try await delete(bed, "t1")
             try await bed.runOnce(rules, state: "another")
             try await expect(bed, "a", "0 0 0")
@@ -164,7 +164,7 @@ import Testing
             let changed = try bed.rules(Self.rules.replacing("open: { $not: { complete: true } }", with: "open: true"))
             try await bed.runOnce(changed)
             try await expect(bed, "b", "1 1 0.1")
-            // Another rule beside it changes nothing.
+            // Another rule next to it changes nothing.
             let more = try bed.rules(
                 Self.rules.replacing("open: { $not: { complete: true } }", with: "open: true")
                     + "\n  - { name: x, when: { type: x }, then: [] }\n")
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    /// They count documents that hold totals.
+    /// These rules count documents that hold totals.
     private static let rulesWithTotal =
         rules + """
 
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    /// A real gateway puts an answer together before totals are written, and may send it afterwards.
+    /// A real gateway may compose an answer before totals are written, and send it afterwards.
     @Test func olderRowOfATotalDoesNotUndoItsContribution() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await bed.load([("counts:a", #"{"_id":"counts:a"}"#)])
@@ -326,12 +326,12 @@ import Testing
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a")])
-            try gateway.misbehave(#"{"on":"_bulk_docs","refuse_documents":{"share":1,"status":[403]}}"#)
+            try gateway.injectFaults(#"{"on":"_bulk_docs","refuse_documents":{"share":1,"status":[403]}}"#)
             try await bed.runOnce(rules)
             var ledger = try bed.ledger(rules)
             #expect(try ledger.deadLetters().map(\.id) == ["counts:a"])
             ledger.close()
-            gateway.behave()
+            gateway.stopFaults()
             try await bed.runOnce(rules)
             try await expect(bed, "a", "1 0 0.1")
             ledger = try bed.ledger(rules)

@@ -4,7 +4,7 @@ import Foundation
 import TestKit
 
 extension BotSettings {
-    /// Reads the feed into a log in memory, and works on that.
+    /// Reads the feed into a log in memory, and processes that log.
     mutating func share(_ log: MemoryEngine) {
         let clock = SystemFleetClock()
         fleet.sharing = Sharing(role: .auto, partitions: log.partitions)
@@ -14,7 +14,7 @@ extension BotSettings {
 }
 
 extension MemoryEngine {
-    /// One on the machine's clock. A member that is gone loses its leases when the log is restored.
+    /// A log that uses the machine's clock. A killed member loses its leases when the log is restored.
     convenience init(partitions: Int) {
         let clock = SystemFleetClock()
         self.init(partitions: partitions, quietTime: .zero, time: { clock.now })

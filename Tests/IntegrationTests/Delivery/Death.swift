@@ -6,12 +6,12 @@ import Locking
 import Rules
 import Testing
 
-/// The end of a process in the middle of its work, as far as others can tell: its state is left as it is at this place,
-/// and it asks the gateway for nothing more.
+/// The end of a process in the middle of its work, as others see it: its state is copied at this place, and it makes no
+/// further requests.
 final class Death: Sendable {
     private struct State {
         var passed = 0
-        var hasCome = false
+        var hasHappened = false
         var kill: (@Sendable () -> Void)?
     }
 
@@ -21,29 +21,29 @@ final class Death: Sendable {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - time: The Nth time that the place is passed.
-    ///   - beforeCopy: Called before the state is left as it is.
+    ///   - time: At which visit of the place the process dies: 1 for the first.
+    ///   - beforeCopy: Called before the state is copied.
     init(at place: CrashPoint, time: Int, beforeCopy: @escaping @Sendable () -> Void = {}) {
         (self.place, self.time, self.beforeCopy) = (place, time, beforeCopy)
     }
 
-    var hasCome: Bool { state.withLock { $0.hasCome } }
+    var hasHappened: Bool { state.withLock { $0.hasHappened } }
 
     func kills(_ kill: @escaping @Sendable () -> Void) {
-        let hasCome = state.withLock { state in
+        let hasHappened = state.withLock { state in
             state.kill = kill
-            return state.hasCome
+            return state.hasHappened
         }
-        if hasCome { kill() }
+        if hasHappened { kill() }
     }
 
-    /// - Parameter folders: Of the state, and where it is left.
+    /// - Parameter folders: The folder of the state, and the folder for its copy.
     func pass(_ place: CrashPoint, leaving folders: [String]) {
         guard place == self.place else { return }
         let kill: (@Sendable () -> Void)? = state.withLock { state in
             state.passed += 1
             guard state.passed == time else { return nil }
-            state.hasCome = true
+            state.hasHappened = true
             beforeCopy()
             Self.copy(folders)
             return state.kill ?? {}
@@ -51,7 +51,7 @@ final class Death: Sendable {
         kill?()
     }
 
-    /// What SQLite has committed, as after a kill.
+    /// Copies what SQLite has committed, as after a kill.
     private static func copy(_ folders: [String]) {
         do {
             try FileManager.default.createDirectory(atPath: folders[1], withIntermediateDirectories: true)
@@ -70,9 +70,10 @@ final class Death: Sendable {
 
     // MARK: - A run
 
-    /// A run that dies at the place, or ends before it comes there. It leaves the next one its state as it was then.
+    /// Runs until the process dies at the place, or ends before it gets there. The next run gets a copy of the state at
+    /// that moment.
     ///
-    /// - Parameter states: The folder of its state, and the one in which it is left.
+    /// - Parameter states: The folder of its state, and the folder for the copy.
     func run(
         _ bed: BotTestBed, _ rules: RuleSet, _ states: (this: String, next: String), once: Bool,
         configure: (inout BotSettings) -> Void = { _ in }
@@ -91,9 +92,9 @@ final class Death: Sendable {
                 run.cancel()
             }
         } catch {
-            // What a dead process would have said doesn't matter.
-            guard hasCome || error is CancellationError else { throw error }
+            // Errors of a dead process do not matter.
+            guard hasHappened || error is CancellationError else { throw error }
         }
-        if !hasCome { try FileManager.default.moveItem(atPath: folders[0], toPath: folders[1]) }
+        if !hasHappened { try FileManager.default.moveItem(atPath: folders[0], toPath: folders[1]) }
     }
 }

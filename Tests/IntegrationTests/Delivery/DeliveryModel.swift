@@ -6,20 +6,20 @@ import Rules
 import TestKit
 import Testing
 
-/// What a phone does to documents at random, and which effect of the rules must stand in the end.
+/// Random edits by phones, and the effects of the rules that must exist in the end.
 ///
-/// `edit` belongs to the phone, everything else to the rules. So the oracle needs no history: each effect must be that of
-/// the last edit.
+/// The phone writes only `edit`, the rules write everything else. So the oracle needs no history: each effect must be
+/// that of the last edit.
 struct DeliveryModel: Sendable {
     static let phones = 2
     static let tasks = (0..<4).map { DocumentID("task\($0)") }
-    /// Each list names a task: of the same number.
+    /// Each list names the task with the same number.
     static let lists = (0..<2).map { DocumentID("list\($0)") }
     static let broken = (0..<2).map { DocumentID("broken\($0)") }
 
     /// - `stamp` writes another document, then its own.
-    /// - `link` writes nothing into its own document, but merges into one that `stamp` writes, too.
-    /// - `double` is for what `stamp` puts.
+    /// - `link` does not write its own document, but merges into one that `stamp` also writes.
+    /// - `double` applies to what `stamp` puts.
     static let rules = """
         version: 1
         rules:
@@ -48,7 +48,7 @@ struct DeliveryModel: Sendable {
             then: [{ merge: { x: { jq: error } } }]
         """
 
-    /// What is read of a deleted document.
+    /// The content of a deleted document.
     private static let tombstone = try? JSONText("{}")
 
     private let phone: Gateway
@@ -69,9 +69,9 @@ struct DeliveryModel: Sendable {
         #"{"_id":"\#(id)","type":"\#(type)","big":12345678901234567890123,"price":1.10,"edit":0\#(rest)}"#
     }
 
-    /// One change of one document, until it is accepted.
+    /// Changes one document once, and repeats the write until it is accepted.
     ///
-    /// - Parameter phone: Each phone has documents of its own, so that it knows which edit is the next.
+    /// - Parameter phone: Each phone has its own documents, so that it knows the number of the next edit.
     func edit(_ random: inout SplitMix64, by phone: Int) async throws {
         func own(_ ids: [DocumentID]) -> [DocumentID] {
             ids.indices.filter { $0 % Self.phones == phone }.map { ids[$0] }
@@ -84,7 +84,7 @@ struct DeliveryModel: Sendable {
             }
             try await write(DocumentID("waste\(number)"), Self.body(DocumentID("waste\(number)"), "waste"))
         case 1...3: try await edit(random.pick(own(Self.lists)), forgetting: [])
-        // A careless app writes back what it knows, and the bot's stamp is not among that.
+        // A careless app writes back only what it knows, and so drops the bot's stamp.
         case 4: try await edit(random.pick(own(Self.tasks)), forgetting: ["stamped"])
         default: try await edit(random.pick(own(Self.tasks)), forgetting: [])
         }
@@ -94,7 +94,7 @@ struct DeliveryModel: Sendable {
         let goal = count(id) + 1
         while true {
             guard let document = try await read(id) else { throw ModelError("\(id) is gone") }
-            // The answer to the write before may have been lost.
+            // The answer to the previous write may have been lost.
             if document.root["edit"]?.integer == goal { break }
             var writer = JSONWriter()
             writer.object { writer in
@@ -120,7 +120,8 @@ struct DeliveryModel: Sendable {
         }
     }
 
-    /// A document, `{}` for a deleted one, nil for one that never was. Asked again until the gateway answers.
+    /// A document; `{}` for a deleted one, nil for one that never existed. Repeats the request until the gateway
+    /// answers.
     private func read(_ id: DocumentID) async throws -> JSONText? {
         while true {
             do throws(GatewayError) {
@@ -140,7 +141,7 @@ struct DeliveryModel: Sendable {
 
     // MARK: - The oracle
 
-    /// Which documents must have a dead letter: those, and no others.
+    /// The documents that must have a dead letter; no others may.
     static let deadLettered = Set(broken)
 
     func check(_ comment: Comment) async throws {
@@ -148,7 +149,7 @@ struct DeliveryModel: Sendable {
             let edit = count(id)
             let task = try #require(try await read(id), comment)
             #expect(task.root["edit"]?.integer == edit, comment)
-            // One that was never edited has been stamped all the same.
+            // A document that was never edited has been stamped nevertheless.
             #expect(task.root["stamped"]?.integer == edit, "\(comment): \(id), edited \(edit) times")
             expectUntouched(task, comment)
             let summary = try #require(try await read(DocumentID("summary.\(id)")), comment)
@@ -156,7 +157,8 @@ struct DeliveryModel: Sendable {
             #expect(summary.root["double"]?.integer == 2 * edit, "\(comment): the summary of \(id)")
             let list = number < Self.lists.count ? Self.lists[number] : nil
             #expect(task.root["list"]?.integer == list.map(count), "\(comment): \(id) and its list")
-            // Nothing is written twice: each edit is stamped at most once, each edit of the list noted at most once.
+            // Nothing is written twice: each edit is stamped at most once, and each edit of the list is recorded at
+            // most once.
             let most = 1 + edit + (edit + 1) + (list.map { count($0) + 1 } ?? 0)
             #expect(generation(task) <= most, "\(comment): \(id), edited \(edit) times")
         }

@@ -9,11 +9,11 @@ import Rules
 import TestKit
 import Testing
 
-/// Random edits, a gateway that fails at random, a bot that dies at random places: in the end each effect is that of the
-/// last edit, and nothing was written twice.
+/// Random edits, a gateway that fails at random, and a bot that is killed at random places. In the end, each effect is
+/// that of the last edit, and nothing was written twice.
 ///
-/// What fails can be repeated: the seed is the argument. `CHANGEBOT_SEEDS=100` tries the first hundred; without it
-/// those few that have found defects which were put back on purpose.
+/// Failures can be repeated: the seed is the argument. `CHANGEBOT_SEEDS=100` tries the first hundred seeds. Without it,
+/// the few seeds run that found defects which were reintroduced on purpose.
 @Suite(.limitedParallelism(isLong: true), .disabled(if: TestEngine.isUsedByAllTests, "Death leaves files"))
 struct DeliveryPropertyTests {
     private static let troubles = [
@@ -28,7 +28,7 @@ struct DeliveryPropertyTests {
         #"{"on":"_bulk_docs","latency":["0ms","20ms"]},{"last_seq_early":3}"#,
     ]
 
-    /// Where those places that a run passes once, at its start, are few: most deaths are between two effects.
+    /// With few of the places that a run passes only once, at its start, so that most deaths are between two effects.
     private static let places: [CrashPoint] = [
         .decided, .othersWritten, .othersRemembered, .written, .recorded, .finished,
         .checkpointSaved, .checkpointCopied,
@@ -54,9 +54,9 @@ struct DeliveryPropertyTests {
             let rounds = 2 + random.below(3)
             let log = MemoryEngine(partitions: 1)
             for round in 0..<rounds {
-                try gateway.misbehave(random.pick(Self.troubles))
+                try gateway.injectFaults(random.pick(Self.troubles))
                 let states = (Self.state(round), Self.state(round + 1))
-                // Not newer than the state: what the log has as done must be known to the state.
+                // The log must not be newer than the state: what is done in the log must be known to the state.
                 let logAtDeath = Locked<MemoryEngine.Snapshot?>(nil)
                 let death = Death(at: random.pick(Self.places), time: 1 + random.below(4)) {
                     logAtDeath.withLock { $0 = log.snapshot }
@@ -71,7 +71,7 @@ struct DeliveryPropertyTests {
                             for _ in 0..<8 + random.below(8) { try await model.edit(&random, by: number) }
                         }
                     }
-                    // Another job looks at the same documents, sometimes: it holds older contents than the bot, or newer.
+                    // Sometimes, another job processes the same documents, with older or newer contents than the bot.
                     if random.chance(2) {
                         group.addTask { _ = try await bed.fix(rules, state: "fix\(round)") }
                     }
@@ -81,14 +81,14 @@ struct DeliveryPropertyTests {
                         }
                     }
                     try await group.waitForAll()
-                    // A daemon that did not die is stopped here.
+                    // Stops a daemon that was not killed.
                     if !isOneShot { run.cancel() }
                     try await run.value
                 }
-                // Voids the leases of the dead.
+                // Voids the leases of killed members.
                 log.restore(logAtDeath.withLock(\.self) ?? log.snapshot)
             }
-            gateway.behave()
+            gateway.stopFaults()
             let state = Self.state(rounds)
             try await bed.runOnce(rules, state: state)
             try await model.check("seed \(seed)")
@@ -99,6 +99,6 @@ struct DeliveryPropertyTests {
         }
     }
 
-    /// The folder of the state that a round begins with: a process that died leaves it to the next.
+    /// The state folder with which a round begins: a killed process leaves it to the next.
     private static func state(_ round: Int) -> String { "state\(round)" }
 }

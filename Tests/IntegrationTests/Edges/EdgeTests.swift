@@ -9,7 +9,7 @@ import Rules
 import TestKit
 import Testing
 
-/// Rules with `changed`, `enter` and `leave`, compared with what a script did to the documents.
+/// Rules with `changed`, `enter` and `leave`, compared with the edits of a script.
 @Suite(.limitedParallelism) struct EdgeTests {
     private static func rules(_ receiver: TestReceiver) -> String {
         func webhook(_ rule: String) -> String {
@@ -36,7 +36,7 @@ import Testing
             """
     }
 
-    /// A document as a script last wrote it. Nil: it is deleted.
+    /// A document as the script last wrote it. Nil: deleted.
     private typealias Task = (type: String, done: Int?)
 
     private static func body(_ id: String, _ revision: String?, _ task: Task?, _ number: Int) -> String {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// The events that the receiver has got, without their ids.
+    /// The events that the receiver got, without their ids.
     private func events(_ receiver: TestReceiver, from start: Int) -> [String] {
         receiver.requests.dropFirst(start).map { String(decoding: $0.body, as: UTF8.self) }.sorted()
     }
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    /// A state that is restored is like a kill before anything was recorded.
+    /// Restoring a state is like a kill before anything was recorded.
     @Test func edgesAreRepeatedUnderTheSameIDs() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
@@ -124,7 +124,7 @@ import Testing
             #expect(Set(first).count == 40)
             try FileManager.default.removeItem(atPath: state)
             try FileManager.default.moveItem(atPath: copy, toPath: state)
-            // Other members may have changed meanwhile.
+            // Other members of the document may have changed.
             for number in 0..<10 { try await write(bed, "t\(number)", ("task", 1), 2) }
             try await bed.runOnce(rules)
             let again = receiver.requests.dropFirst(first.count).compactMap(\.eventID)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    /// A pass inside the run teaches a new rule all documents, so that it does not fire for them.
+    /// A pass inside the run makes a new rule learn all documents, so that it does not fire for them.
     @Test func newRuleLearnsWhileTheRunFollows() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in

@@ -37,7 +37,7 @@ import Testing
         while receiver.requests.count < count { try await Task.sleep(for: .milliseconds(5)) }
     }
 
-    /// A restart is not an edit. A rule that returns to its earlier condition has missed changes meanwhile.
+    /// A restart is not an edit. A rule that returns to its earlier condition has missed the changes in between.
     @Test func restoredRuleStartsAnew() async throws {
         let receiver = try TestReceiver()
         try await EngineTestBed.with { fleet in
@@ -69,7 +69,7 @@ import Testing
                 try await fleet.sharing(new, members: 2...2) { _ in
                     try await fleet.wait(until: 2, "SELECT count(*) FROM comparing_rule")
                 }
-                // It leaves, and its rules with it.
+                // The member leaves, and so do its rules.
                 try await fleet.wait(until: 1, "SELECT count(*) FROM comparing_rule")
                 try await write(fleet, "t", #""type":"task","done":true,"n":1"#)
                 try await write(fleet, "u", #""type":"task","done":true"#)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// The feed reports it without a body.
+    /// The feed reports the lost document without a body.
     @Test(.enabled(if: try RealServer.fromEnvironment()?.settings.dialect != .couchDB, "CouchDB has no channels"))
     func documentThatIsNoLongerVisibleLeavesOnce() async throws {
         let receiver = try TestReceiver()
@@ -116,7 +116,7 @@ import Testing
                 try await write(fleet, "t", #""type":"task","channels":["b"],"n":1"#)
                 try await write(fleet, "u", #""type":"note","channels":["a"]"#)
                 try await Self.wait(for: 2, receiver)
-                // It is visible again, and leaves once more.
+                // The document becomes visible again, then leaves once more.
                 try await write(fleet, "t", #""type":"task","channels":["a"]"#)
                 try await fleet.wait(until: 0, "SELECT count(*) FROM work")
                 try await write(fleet, "t", #""type":"task","channels":[]"#)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// What a rule has learned while all members were stopped counts for all of them.
+    /// What a rule has learned while all members were stopped applies to all of them.
     @Test func learnedRuleDoesNotFireForOlderDocuments() async throws {
         let receiver = try TestReceiver()
         try await EngineTestBed.with { fleet in
@@ -144,7 +144,7 @@ import Testing
             }
             try await fleet.sharing(plain, members: 1...2) { _ in
                 for id in ["t", "u"] { try await write(fleet, id, #""type":"task","done":true"#) }
-                // They may already see changes for the rule.
+                // Members may already see changes that concern the rule.
                 await #expect(throws: StateError.self) { try await learn() }
             }
             try await learn()
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    /// The passes of a fleet have a state of their own, but what they teach a rule is in the state of the run.
+    /// The passes of a fleet have their own state, but what a rule learns from them is in the state of the run.
     @Test func activeMemberTeachesANewRule() async throws {
         let receiver = try TestReceiver()
         try await EngineTestBed.with { fleet in

@@ -14,7 +14,7 @@ import Testing
 @testable import Bots
 @testable import Delivery
 
-/// What somebody does to the engine while members run, with and without shared work; and what is wrong at their start.
+/// Damage to the engine while members run, with and without shared work, and mistakes in its setup.
 @Suite(.limitedParallelism(isLong: true)) struct EngineFailureTests {
     private static func running(
         _ fleet: EngineTestBed, shares: Bool, lossDelay: Duration = .seconds(3600),
@@ -55,7 +55,7 @@ import Testing
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
             try await Self.running(fleet, shares: shares, lossDelay: .milliseconds(300)) { report in
                 try await fleet.administer("DROP SCHEMA \"changebot_\(fleet.fleet)\" CASCADE")
-                // Also what comes while there is no state.
+                // Also changes that arrive while there is no state.
                 try await fleet.bed.load([task("meanwhile", "apple")])
                 try await fleet.bed.wait(until: DocumentID("meanwhile"), fleet.isDone)
                 try await Self.finish(fleet)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Even one that never ran does not begin at what is newest then.
+    /// Even a member that never ran does not begin at the newest sequence.
     @Test func standbyThatFindsNoTablesSkipsNothing() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -99,7 +99,9 @@ import Testing
         }
     }
 
-    /// As while pg_restore --clean makes them anew: the keys come last. Once that ended each member.
+    /// As while pg_restore --clean recreates them: the keys come last.
+    ///
+    /// Regression: it ended each member.
     @Test(arguments: [false, true])
     func tablesWithoutKeysEndNoMember(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
@@ -158,8 +160,8 @@ import Testing
         }
     }
 
-    /// Nothing that is said to it at the end is answered, and each call alone could wait for ten seconds, or for an hour if
-    /// its deadline is that of the lease.
+    /// The engine answers none of the calls at the end. Each call could wait for ten seconds, or for an hour if its
+    /// deadline is that of the lease.
     @Test(arguments: [false, true])
     func frozenServerDoesNotDelayTheEnd(shares: Bool) async throws {
         try await EngineTestBed.with(server: try TestPostgres(), lease: .seconds(3600)) { fleet in
@@ -178,14 +180,15 @@ import Testing
                 let began = ContinuousClock.now
                 await group.triggerGracefulShutdown()
                 try? await tasks.waitForAll()
-                // Three calls of ten seconds, one after the other, would take as long. It takes one second, if the machine
+                // Three calls of ten seconds, one after the other, would take 30 s. It takes one second if the machine
                 // is not busy.
                 #expect(began.duration(to: .now) < .seconds(30))
             }
         }
     }
 
-    /// Once each outage counted against the documents that were tried, and after some of them they were dead letters.
+    /// Regression: each outage counted against the documents that were being decided, and after several outages they
+    /// became dead letters.
     @Test func repeatedEngineFailuresCauseNoDeadLetters() async throws {
         let mayAnswer = Monitor(false)
         let receiver = try TestReceiver { _, _ in
@@ -288,7 +291,7 @@ import Testing
 
     // MARK: - Marks that are written late
 
-    /// CouchDB lets a write of a local document pass that was under way while others wrote newer ones.
+    /// CouchDB accepts a late write of a local document, even if newer ones were written in the meantime.
     @Test func lateMarkWriteIsNotTakenForARestore() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -302,7 +305,7 @@ import Testing
                     mark?.write = write
                     return mark
                 }
-                // Others had written it more often.
+                // As if others had written it more often.
                 try await fleet.sql("UPDATE identity SET value = '1000000' WHERE name = 'mark'")
             }
             try await runOnce()
@@ -338,7 +341,7 @@ import Testing
         }
     }
 
-    /// It becomes a member in a transaction that is under way.
+    /// It becomes a member in a transaction that is still open.
     @Test(arguments: ["", "fix-"])
     func startingMemberPreventsAReset(prefix: String) async throws {
         try await EngineTestBed.with { fleet in

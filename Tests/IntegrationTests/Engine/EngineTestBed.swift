@@ -19,7 +19,7 @@ struct EngineTestBed {
     let bed: BotTestBed
     let server: TestPostgres
     let fleet: String
-    /// Long, so that a busy machine loses none; short for tests that wait for its end.
+    /// Long, so that a member keeps it on a busy machine; short in tests that wait until it expires.
     var lease: Duration = .seconds(10)
     /// How the members log in.
     var database = "postgres"
@@ -35,7 +35,7 @@ struct EngineTestBed {
         """
 
     /// - Parameters:
-    ///   - server: Nil: the one that all tests share.
+    ///   - server: Nil: the server that all tests share.
     ///   - countsRevisions: See ``BotTestBed/with(countsRevisions:_:)``.
     static func with(
         server: TestPostgres? = nil, lease: Duration = .seconds(10), countsRevisions: Bool = false,
@@ -47,7 +47,7 @@ struct EngineTestBed {
         }
     }
 
-    /// The same with a gateway that keeps conflicts.
+    /// Like ``with(server:lease:countsRevisions:_:)``, with a gateway that keeps conflicts.
     static func keepingConflicts(_ body: (EngineTestBed) async throws -> Void) async throws {
         let server = try TestPostgres.shared
         try await BotTestBed.keepingConflicts { bed in
@@ -55,7 +55,7 @@ struct EngineTestBed {
         }
     }
 
-    /// Runs members that share the work for as long as `body` takes, then stops them gracefully.
+    /// Runs members that share the work while `body` runs, then stops them gracefully.
     func sharing(
         _ rules: RuleSet, members: ClosedRange<Int> = 1...3, partitions: Int = 16,
         configure: (inout BotSettings) -> Void = { _ in },
@@ -70,14 +70,14 @@ struct EngineTestBed {
         let reports = bots.map(\.report)
         try await Self.running(bots.map(\.bot)) {
             for report in reports { try await wait(until: .following, report) }
-            // Until the partitions are shared out.
+            // Wait until the partitions are distributed.
             try await wait(
                 until: 1, "SELECT count(DISTINCT owner) >= \(bots.count) FROM lease WHERE name <> 'feed'")
             try await body(reports)
         }
     }
 
-    /// The engine as one process sees it.
+    /// The engine, as a process uses it.
     func engine(_ fleet: String? = nil) throws -> Engine {
         Engine(
             try PostgresAddress(server.url(database)), fleet: fleet ?? self.fleet, user: user, password: password,
@@ -90,7 +90,7 @@ struct EngineTestBed {
             address: bed.url.description, ruleSetHash: ruleSet.hash, purpose: .run)
     }
 
-    /// - Parameter address: Of the gateway; nil: its own.
+    /// - Parameter address: The URL of the gateway; nil: the bed's own.
     func bot(
         _ ruleSet: RuleSet, member: Int, once: Bool = false, through address: GatewayURL? = nil,
         configure: (inout BotSettings) -> Void = { _ in }
@@ -108,7 +108,7 @@ struct EngineTestBed {
         return (bot, report)
     }
 
-    /// Runs a member for as long as `body` takes, then stops it gracefully.
+    /// Runs a member while `body` runs, then stops it gracefully.
     func running(
         _ ruleSet: RuleSet, member: Int, _ body: @escaping @Sendable (RunReport) async throws -> Void
     ) async throws {
@@ -116,7 +116,7 @@ struct EngineTestBed {
         try await Self.running([bot]) { try await body(report) }
     }
 
-    /// Runs bots for as long as `body` takes, then stops them gracefully. Ends at once if a bot does.
+    /// Runs bots while `body` runs, then stops them gracefully. Ends at once if one of them ends.
     static func running(_ bots: [Bot], _ body: @escaping @Sendable () async throws -> Void) async throws {
         let group = ServiceGroup(services: bots, logger: BotTestBed.logger)
         let isOver = Locked(false)
@@ -130,7 +130,7 @@ struct EngineTestBed {
                 isOver.withLock { $0 = true }
                 await group.triggerGracefulShutdown()
             }
-            // Not `waitForAll`, which cancels nothing when one fails.
+            // Not `waitForAll`, which cancels nothing if one fails.
             while try await tasks.next() != nil {}
         }
     }
@@ -148,10 +148,10 @@ struct EngineTestBed {
         return try await queue.perform { try $0.run(statement) }
     }
 
-    /// Runs statements as the administrator of the server. Members may be in the way for a moment.
+    /// Runs statements as the administrator of the server, and retries while members block them.
     func administer(_ script: String) async throws {
         var settings = PostgresSettings()
-        // To drop a database, a busy server writes all that it holds to its disk first.
+        // Before it drops a database, a busy server writes all its data to disk.
         settings.deadline = .seconds(120)
         let queue = PostgresQueue(try PostgresAddress(server.url()), settings: settings)
         defer { queue.close() }
@@ -162,7 +162,7 @@ struct EngineTestBed {
 
     /// Returns once a statement in the fleet's schema returns this number.
     func wait(until number: Int, _ statement: String) async throws {
-        // One connection: to make one takes the server longer than to run the statement.
+        // Use one connection: opening one takes the server longer than running the statement.
         let queue = try engine().makeQueue()
         defer { queue.close() }
         while try await queue.perform({ try $0.run(statement).rows }) != [[.int(number)]] {
@@ -170,7 +170,7 @@ struct EngineTestBed {
         }
     }
 
-    /// Another member takes over by force, as after the time of the lease.
+    /// Another member takes over by force, as after the lease has expired.
     func takeLeaseAway(for seconds: Int = 3600) async throws {
         try await sql(
             """

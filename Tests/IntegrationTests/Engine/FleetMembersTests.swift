@@ -12,7 +12,7 @@ import Testing
 @testable import Bots
 @testable import Delivery
 
-/// What operators see and ask of the members of a fleet.
+/// How operators inspect and control the members of a fleet.
 @Suite(.limitedParallelism) struct FleetMembersTests {
     private static func shared(
         _ fleet: EngineTestBed, _ rules: RuleSet, member: Int
@@ -20,7 +20,7 @@ import Testing
         try fleet.bot(rules, member: member) { $0.fleet.sharing = Sharing(role: .auto, partitions: 8) }
     }
 
-    /// Returns once the fleet stands like this.
+    /// Returns once the members satisfy the condition.
     private static func wait(
         _ fleet: EngineTestBed, until isReached: (FleetSnapshot) -> Bool
     ) async throws {
@@ -29,7 +29,7 @@ import Testing
             do throws(StateError) {
                 if isReached(try engine.snapshot()) { return }
             } catch {
-                // Nobody has made it yet.
+                // The fleet does not exist yet.
                 guard case .missing = error else { throw error }
             }
             try await Task.sleep(for: .milliseconds(50))
@@ -51,7 +51,7 @@ import Testing
                 try await fleet.wait(until: .following, report)
                 try await EngineTestBed.running([second]) {
                     try await fleet.wait(until: .onStandby, other)
-                    // It may have said a moment ago only that it is there.
+                    // At first, the member may only have reported that it exists.
                     while try fleet.engine().snapshot().members.first(where: \.runs)?.role != "run" {
                         try await Task.sleep(for: .milliseconds(20))
                     }
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func drainedSharingMemberReleasesEverything() async throws {
-        // Long enough that a busy machine loses no lease.
+        // Long enough that no member loses its lease on a busy machine.
         try await EngineTestBed.with(lease: .seconds(10)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (first, report) = try Self.shared(fleet, rules, member: 1)
@@ -148,7 +148,7 @@ import Testing
                 let reader = try #require(try fleet.engine().snapshot().members.first { $0.readsFeed })
                 try await fleet.bed.load((1...200).map { task("a\($0)", "apple") })
                 try fleet.engine().release(reader, drains: true)
-                // The lease runs out first.
+                // The lease expires first.
                 let leases = try await fleet.sql("SELECT count(*) FROM lease WHERE owner = '' AND until > now()")
                 #expect(leases.rows == [[.int(5)]])
                 try await fleet.bed.load((1...200).map { task("b\($0)", "apple") })
@@ -276,7 +276,7 @@ import Testing
         counters.note(.gained(.partition(1), takeovers: 0))
         counters.note(.gained(.partition(2), takeovers: 0))
         #expect(counters.readsFeed)
-        // A renewal tells of it, and then a refused call.
+        // A renewal reports the loss, then a refused call does.
         counters.note(.lost(.partition(1)))
         counters.note(.fenced(.partition(1)))
         counters.note(.released(.partition(2)))
@@ -284,7 +284,7 @@ import Testing
         counters.note(.unknownCommit(.feed))
         #expect(counters.counts == [.leaseLosses: 1, .fencedCommits: 1, .unknownCommits: 1])
         counters.note(.gained(.partition(3), takeovers: 0))
-        // The member ends before a renewal could tell of it.
+        // The member ends before a renewal could report the loss.
         counters.loseAllLeases()
         counters.note(.lost(.partition(3)))
         #expect(!counters.readsFeed && counters.counts[.leaseLosses] == 3)
@@ -296,7 +296,7 @@ import Testing
 
     // MARK: - What the fleet gave up
 
-    /// The log of a member that the test plays.
+    /// The log of a member that the test simulates.
     private static func joinedLog(of engine: Engine) async throws -> PostgresWorkLog {
         let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", partitions: 8,
@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    /// Once the table grew without end.
+    /// Regression: the table grew without limit.
     @Test func deadChangesWithoutADeadLetterAreForgottenInTheEnd() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -358,7 +358,7 @@ import Testing
             let log = try await Self.joinedLog(of: engine)
             defer { log.close() }
             var claim = try #require(try await log.claim([3], atMost: 1).first)
-            func bury(_ places: ClosedRange<Int>) async throws {
+            func addDeadChanges(_ places: ClosedRange<Int>) async throws {
                 var outcome = PartitionOutcome(position: claim.position)
                 outcome.dead = places.map { n in
                     let entry = FeedEntry(sequence: "\(n)", id: DocumentKey("d\(n)"), revision: "1-a")
@@ -366,9 +366,9 @@ import Testing
                 }
                 claim = try await log.commit(claim, outcome)
             }
-            try await bury(1...10)
+            try await addDeadChanges(1...10)
             try await fleet.sql("DELETE FROM dead_letter WHERE id <> 'd1'")
-            try await bury(11...1_009)
+            try await addDeadChanges(11...1_009)
             #expect(
                 try engine.fatalChanges(includesSettled: true).changes.map(\.id)
                     == (["d1"] + (10...1_009).map { "d\($0)" }))
@@ -377,7 +377,7 @@ import Testing
 
     // MARK: - Who is there
 
-    /// Once it was any that had a lease, another one each time.
+    /// Regression: it was any member with a lease, and another one each time.
     @Test func holderOfASharedStateIsTheLeader() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -418,7 +418,7 @@ import Testing
         }
     }
 
-    /// Nobody has named a fleet then.
+    /// Even if no fleet was named.
     @Test func failedListOfFleetsNamesTheServer() async throws {
         try await EngineTestBed.with { bed in
             var fleet = bed

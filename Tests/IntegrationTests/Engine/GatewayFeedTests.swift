@@ -7,7 +7,7 @@ import Testing
 @testable import BotState
 @testable import Bots
 
-/// The feed as the leader of a fleet reads it.
+/// The feed as a fleet's leader reads it.
 @Suite(.limitedParallelism) struct GatewayFeedTests {
     private static let failed = #"{"id":"","changes":null,"err":{}}"#
 
@@ -33,7 +33,7 @@ import Testing
         #expect(part.sequence.flatMap { SequenceID($0) }?.queryValue == "2")
     }
 
-    /// For rules with `leave`. Without them, revocations are not asked for.
+    /// For rules with `leave`. Without them, revocations are not requested.
     @Test(arguments: [true, false]) func lostDocumentsAreEntries(includesRevocations: Bool) async throws {
         let rows = [
             #"{"seq":1,"id":"a","removed":["x"],"changes":[{"rev":"2-a"}]}"#,
@@ -52,7 +52,7 @@ import Testing
         #expect(isAsked == includesRevocations)
     }
 
-    /// Those behind it are missing from the answer, although its end names a later sequence.
+    /// The answer lacks the rows after it, although its `last_seq` is a later sequence.
     @Test func feedIsNotReadPastAnErrorRow() async throws {
         let part = try await read([ScriptedServer.row(1), Self.failed], last: 9)
         #expect(part.entries.map(\.sequence) == ["1"])
@@ -64,7 +64,7 @@ import Testing
         #expect(error?.code == .serverError)
     }
 
-    /// The database may be another one, before the first request, after one that failed, and when the feed goes back.
+    /// The database may have been replaced before the first request, after a failed one, and when the feed goes back.
     @Test func databaseIsConfirmedBeforeMoreIsRead() async throws {
         let server = try ScriptedServer { _, number in
             switch number {

@@ -49,7 +49,7 @@ import Testing
                 try await wait(until: model)
             }
             try await model.check("seed \(seed)")
-            // Whoever works alone now finds nothing to do.
+            // A bot that now works alone finds nothing to do.
             let (bot, report) = try fleet.bot(rules, member: 6, once: true)
             try await bot.run()
             #expect(await report.facts().counters.written == 0)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// The first member knows an older version of the rules, and has most of the partitions for a while.
+    /// The first member has an older version of the rules, and holds most of the partitions for a while.
     @Test func countsOfNewRulesAreCompleteOnceAllMembersHaveThem() async throws {
         try await EngineTestBed.with { fleet in
             let old = try fleet.bed.rules(EngineTestBed.apples)
@@ -76,7 +76,7 @@ import Testing
                     for _ in 0..<60 { try await model.edit(&random) }
                 }
             }
-            // What was in the inbox stays there: new rules are for changes from then on.
+            // Documents that were in the inbox stay there: new rules apply to changes from then on.
             @Sendable func faults() async throws -> [String] {
                 try await model.faults().filter { !$0.contains("inbox") }
             }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The version before is forgotten while documents are counted for the new one.
+    /// The previous version is removed while documents are counted for the new one.
     @Test func updateOfCountingRulesCompletes() async throws {
         try await EngineTestBed.with { fleet in
             let new = try fleet.bed.rules(CountsModel.rules)
@@ -113,7 +113,7 @@ import Testing
             let none = try fleet.bed.rules(EngineTestBed.apples)
             let ids = (0..<30).map { DocumentID("a\($0)") }
             try await fleet.sharing(none, members: 2...3) { _ in
-                // Until then, each decided document waits for whoever counts.
+                // Until then, each decided document waits for a member with the counting rules.
                 try await fleet.bed.load(ids.map { task($0.text, "apple") })
                 try await fleet.bed.wait(until: ids, fleet.isDone)
                 try await fleet.wait(until: 0, "SELECT count(*) FROM aggregate_rule")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// It comes and goes, while the others stay.
+    /// It joins and leaves, while the others stay.
     @Test func memberWithOtherRulesChangesNoTotals() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(CountsModel.rules)
@@ -148,9 +148,9 @@ import Testing
                     for _ in 0..<20 { try await model.edit(&random) }
                 }
                 try await wait(until: model)
-                // The other version is forgotten.
+                // The other version is removed.
                 try await fleet.wait(until: 1, "SELECT count(*) FROM aggregate_rule")
-                // Then nobody asks for documents to be counted again.
+                // Then no recount is requested.
                 try await fleet.wait(until: 0, "SELECT count(*) FROM recount")
                 try await wait(until: model)
             }
@@ -183,7 +183,7 @@ import Testing
                 clock.move(by: 1000)
                 try await fleet.bed.wait(until: ids.dropLast(), isReminded)
             }
-            // Another member goes on with what is left; nothing fires again.
+            // Another member continues with the rest; nothing fires again.
             try await fleet.sharing(rules, members: 4...4, configure: clock.set) { _ in
                 try await fleet.bed.wait(until: ids, isReminded)
                 try await fleet.wait(until: 0, "SELECT count(*) FROM timer WHERE fired = 0")
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    /// More of them than are read at once.
+    /// More timers than are read at once.
     @Test func timersThatWaitForAReceiverDelayNoOthers() async throws {
         let receiver = try TestReceiver { _, _ in .answer(503) }
         try await EngineTestBed.with { fleet in
@@ -232,7 +232,7 @@ import Testing
     @Test func scheduledPassRunsOnceInAFleet() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            // What a pass has written since it began, it passes over: at the real time, so that days that are over are used.
+            // A pass skips what passes have written since it began: at the real time, so days in the past are used.
             let clock = SetClock(Timestamp.secondsNow - 3 * 86_400)
             let passes = try fleet.bed.passes([
                 EngineTestBed.apples,
@@ -304,7 +304,7 @@ import Testing
 
     // MARK: - Waiting
 
-    /// Rules that tell a receiver of orders, and finish tasks.
+    /// Rules that notify a receiver of orders, and finish tasks.
     private static func tellingOrders(to receiver: TestReceiver, timeout: String = "10s") -> String {
         """
         version: 1
@@ -318,7 +318,7 @@ import Testing
         """
     }
 
-    /// A receiver refuses the events of some documents. They wait in the log; the others of their partition go on.
+    /// A receiver refuses the events of some documents. These wait in the log; others of their partition are processed.
     @Test func documentsThatWaitForAReceiverDelayNoOthers() async throws {
         let isUp = Locked(false)
         let receiver = try TestReceiver { _, _ in isUp.withLock { $0 } ? .answer(204) : .answer(503) }
@@ -342,7 +342,8 @@ import Testing
         }
     }
 
-    /// Once a member that was an hour ahead fired times an hour early, and one that was behind an hour late.
+    /// Regression: a member whose clock was an hour ahead fired timers an hour early, and one that was behind an hour
+    /// late.
     @Test(arguments: [-3600, 3600]) func timersUseTheEnginesClock(lead: Int) async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(
@@ -386,7 +387,7 @@ import Testing
         }
     }
 
-    /// The first member of a new fleet once began with its own clock, until it had renewed its place.
+    /// Regression: the first member of a new fleet used its own clock until it had renewed its membership.
     @Test func memberKnowsTheEnginesTimeBeforeItWorks() async throws {
         try await EngineTestBed.with { fleet in
             let engine = try fleet.engine()
@@ -402,7 +403,8 @@ import Testing
         }
     }
 
-    /// A receiver answers nothing for long. What is for it waits in the log; the others of their partition go on.
+    /// A receiver does not answer for long. Its events wait in the log; other documents of their partition are
+    /// processed.
     @Test func slowReceiverDelaysNoOtherDocuments() async throws {
         let mayAnswer = Monitor(false)
         let receiver = try TestReceiver { _, _ in
@@ -413,7 +415,7 @@ import Testing
             defer { mayAnswer.with { $0 = true } }
             let rules = try fleet.bed.rules(Self.tellingOrders(to: receiver, timeout: "5m"))
             try await fleet.sharing(rules, members: 1...1, partitions: 1) { _ in
-                // More than a partition has in work at once.
+                // More than a partition decides at once.
                 try await fleet.bed.load(
                     (0..<600).map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
                 await receiver.wait(for: 8)
@@ -428,7 +430,7 @@ import Testing
         }
     }
 
-    /// What a document adds is known, although the receiver does not take its event.
+    /// A document's contribution is counted, although the receiver does not accept its event.
     @Test(arguments: [false, true]) func totalsDoNotWaitForAReceiver(isPassFirst: Bool) async throws {
         let receiver = try TestReceiver { _, _ in .answer(503) }
         try await EngineTestBed.with { fleet in

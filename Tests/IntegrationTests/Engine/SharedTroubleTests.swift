@@ -11,8 +11,7 @@ import Testing
 @testable import Bots
 @testable import Delivery
 
-/// What happens to members that share the work, their engine and their documents. Nothing is lost, and what a rule did is
-/// not done again.
+/// Failures of members that share the work, of their engine and of documents. Nothing is lost, and no rule fires twice.
 @Suite(.limitedParallelism(isLong: true)) struct SharedTroubleTests {
     private static func ids(_ prefix: String, _ count: Int) -> [DocumentID] {
         (1...count).map { DocumentID("\(prefix)\($0)") }
@@ -24,7 +23,7 @@ import Testing
         try await fleet.bed.load((1...count).map { task("\(prefix)\($0)", name) })
     }
 
-    /// Each was written once after it was loaded.
+    /// Each document was written once after it was loaded.
     private static func expectOneWrite(_ fleet: EngineTestBed, _ ids: [DocumentID]) async throws {
         for id in ids {
             let revision = try await fleet.bed.stored(id)?.root["_rev"]?.string
@@ -41,7 +40,7 @@ import Testing
 
     // MARK: - The engine
 
-    /// Its last hour is lost; what came then is decided again.
+    /// The last hour of the engine is lost; changes of that hour are decided again.
     @Test func fleetOfARestoredDumpContinuesThere() async throws {
         try await EngineTestBed.with(countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -67,7 +66,7 @@ import Testing
         }
     }
 
-    /// The engine refuses new rows as on a full disk.
+    /// The engine refuses new rows, as with a full disk.
     @Test func feedIsNotReadOnWhileTheEnginesDiskIsFull() async throws {
         try await EngineTestBed.with(countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -87,7 +86,7 @@ import Testing
                     """)
                 let before = try await fleet.sql("SELECT seq, n FROM fleet").rows
                 try await Self.load(fleet, "b", 30)
-                // It was tried again and again.
+                // The insertion was attempted repeatedly.
                 try await fleet.wait(until: 1, "SELECT last_value >= 3 FROM refused")
                 #expect(try await fleet.sql("SELECT seq, n FROM fleet").rows == before)
                 try await fleet.sql("DROP TRIGGER refuse ON work")
@@ -99,7 +98,7 @@ import Testing
 
     // MARK: - The gateway
 
-    /// One of two members does not hear from the gateway. Its documents wait, and the other's don't.
+    /// One of two members gets no answers from the gateway. Its documents wait; the other's do not.
     @Test(arguments: [TestRelay.Trouble.silence, .noAnswers, .cut, .delay(.seconds(2))])
     func memberThatCannotReachTheGatewayDelaysOnlyItsDocuments(trouble: TestRelay.Trouble) async throws {
         try await BotTestBed.withTrouble { bed, _ in
@@ -213,7 +212,8 @@ import Testing
 
     // MARK: - Rules
 
-    /// The members are replaced one after the other, while changes come. Each change is decided by one of the versions.
+    /// The members are replaced one after the other while changes arrive. Each change is decided by one of the
+    /// versions.
     @Test func rollingUpdateOfRulesLosesNothing() async throws {
         try await EngineTestBed.with(countsRevisions: true) { fleet in
             let old = try fleet.bed.rules(EngineTestBed.apples)

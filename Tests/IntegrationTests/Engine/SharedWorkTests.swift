@@ -23,7 +23,7 @@ import Testing
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.sharing(rules, members: 1...3) { reports in
                 for report in reports { try await fleet.wait(until: .following, report) }
-                // Until the partitions are shared out.
+                // Wait until the partitions are distributed.
                 try await fleet.wait(until: 3, "SELECT count(DISTINCT owner) FROM lease WHERE name <> 'feed'")
                 try await fleet.bed.load((1...300).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: Self.ids("a", 300), fleet.isDone)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// They make the tables, and note the same rules, at the same moment.
+    /// They create the tables and record the same rules at the same moment.
     @Test func manyMembersMayStartAFleetAtOnce() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -60,7 +60,7 @@ import Testing
                     try await fleet.bed.load((1...100).map { task("b\($0)", "apple") })
                     try await fleet.bed.wait(until: Self.ids("a", 100) + Self.ids("b", 100), fleet.isDone)
                 }
-                // The others have left.
+                // The other members have left.
                 try await fleet.bed.load((1...100).map { task("c\($0)", "apple") })
                 try await fleet.bed.wait(until: Self.ids("c", 100), fleet.isDone)
             }
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// The log names only the revision of a deletion. Sync Gateway 4 keeps no members.
+    /// The log contains only the revision of a deletion. Sync Gateway 4 keeps no members.
     @Test func deletionsAreDecidedWithTheMembersOfTheirTombstones() async throws {
         try await EngineTestBed.with { fleet in
             let bed = fleet.bed
@@ -180,9 +180,9 @@ import Testing
             }
             let ledger = try EngineState.openExisting(
                 try fleet.engine(), directory: fleet.bed.directory, access: .exclusive)
-            // As a clean stop saves it.
+            // A clean stop saves it.
             #expect(try ledger.checkpoint() != nil)
-            // A checkpoint that somebody sets, or removes, moves it, too.
+            // An operator who sets or removes the checkpoint moves it, too.
             try await ledger.saveCheckpoint(try #require(SequenceID("7")), reason: "set")
             #expect(try await fleet.sql("SELECT seq FROM fleet").rows == [[.text("7")]])
             try await ledger.resetCheckpoint(reason: "reset")
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    /// At the next request for the feed, whichever member reads it; not at the next check of the mark.
+    /// At the next request for the feed, by any member; not only at the next check of the mark.
     @Test func databaseResetIsDetectedBeforeTheFeedIsRead() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let server = try TestPostgres.shared
@@ -209,8 +209,8 @@ import Testing
                     try await fleet.wait(until: .following, report)
                     try await bed.load([task("a", "apple")])
                     try await bed.wait(until: DocumentID("a"), fleet.isDone)
-                    try embedded.misbehave(#"{"reset":true,"on":"_changes","times":1}"#)
-                    // The feed's request ends.
+                    try embedded.injectFaults(#"{"reset":true,"on":"_changes","times":1}"#)
+                    // Ends the feed's request.
                     try await bed.load([task("b", "apple")])
                     while true {
                         try await Task.sleep(for: .seconds(1))
@@ -231,7 +231,7 @@ import Testing
                 }.bot
             }
             try await EngineTestBed.running(kinds) {
-                // A member that was silent for too long is still on the list until it notices.
+                // A member that was silent for too long stays in the list until it notices.
                 func areBothAtWork() throws -> Bool {
                     let snapshot = try fleet.engine().snapshot()
                     return snapshot.members.contains(where: \.runs) && !snapshot.sharing.isEmpty

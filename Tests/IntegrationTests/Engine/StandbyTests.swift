@@ -25,7 +25,7 @@ import Testing
                 try await fleet.bed.wait(until: (1...20).map { DocumentID("b\($0)") }, fleet.isDone)
                 try await fleet.wait(until: .following, second)
                 while await second.counters().written < 20 { try await Task.sleep(for: .milliseconds(5)) }
-                // The first member's own writes may come again, not what it has read before them.
+                // The first member's own writes may be read again, but not what it had read before them.
                 #expect(await second.counters().written == 20)
                 #expect(await second.counters().changes <= 60)
             }
@@ -78,7 +78,7 @@ import Testing
                 try await Task.sleep(for: .seconds(1))
                 #expect(try await fleet.bed.stored(DocumentID("b"))?.root["done"] == nil)
                 #expect(try await fleet.sql("SELECT max(number) FROM checkpoint") == checkpoint)
-                // The other one is silent from here on.
+                // From here on, the other one is silent.
                 try await fleet.takeLeaseAway(for: 0)
                 try await fleet.bed.wait(until: DocumentID("b"), fleet.isDone)
             }

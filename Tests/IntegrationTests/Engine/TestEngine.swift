@@ -9,7 +9,7 @@ import TestKit
 enum TestEngine {
     static let isUsedByAllTests = ProcessInfo.processInfo.environment["CHANGEBOT_TEST_ENGINE"] == "postgres"
 
-    /// The engine that stands for a state folder; nil unless all tests use one.
+    /// The engine that replaces a state folder; nil unless all tests use one.
     static func instead(of directory: String) throws -> Engine? {
         guard isUsedByAllTests else { return nil }
         return try make(fleet: "f" + Digest.sha256.hex(Array(directory.utf8)).prefix(20))

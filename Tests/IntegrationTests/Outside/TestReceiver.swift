@@ -5,16 +5,16 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// A receiver of webhooks that does what a test wants, and remembers what it got.
+/// A receiver of webhooks whose answers a test scripts, and which records its requests.
 final class TestReceiver: Sendable {
     enum Reply: Sendable {
         case answer(Int, headers: [String] = [], body: String = "")
-        /// The head of a good answer, and then nothing.
+        /// The head of a successful answer, then nothing.
         case hangInBody
-        /// Nothing at all.
+        /// No answer.
         case hang
         case close
-        /// A good answer whose body does not end.
+        /// A successful answer whose body does not end.
         case endless
     }
 
@@ -23,14 +23,14 @@ final class TestReceiver: Sendable {
     private let active = Locked((now: 0, most: 0))
 
     /// - Parameters:
-    ///   - gathering: How many of the first requests are answered only once all of them are under way together.
-    ///   - reply: Takes the request and how many came before it.
+    ///   - gathering: The number of first requests that are answered only once all of them are under way together.
+    ///   - reply: Gets the request and the number of earlier ones.
     init(gathering: Int = 0, _ reply: @escaping @Sendable (TestRequest, Int) -> Reply) throws {
         let seen = Monitor<[TestRequest]>([])
         self.seen = seen
         server = try TestServer { [active] connection in
             try connection.serve { request in
-                // Counted before it is seen: who waits for it to be seen is still under way then.
+                // Count it first: a test that waits until the request is recorded expects it to be under way.
                 active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
                 defer { active.withLock { $0.now -= 1 } }
                 let number = seen.with { requests in
@@ -57,15 +57,15 @@ final class TestReceiver: Sendable {
 
     private struct Hangup: Error {}
 
-    /// One that accepts everything.
+    /// A receiver that accepts everything.
     convenience init() throws { try self.init { _, _ in .answer(204) } }
 
     var url: String { server.url("/hook") }
     var requests: [TestRequest] { seen.with { $0 } }
-    /// The most requests that were under way together.
+    /// The maximum number of requests that were under way together.
     var maxConcurrent: Int { active.withLock { $0.most } }
 
-    /// Returns once so many requests have come.
+    /// Returns once there have been `count` requests.
     func wait(for count: Int) async { await seen.wait { $0.count >= count } }
 }
 
@@ -80,7 +80,7 @@ extension TestRequest {
         (try? JSONText(body))?.root["data"]?["_id"]?.string ?? ""
     }
 
-    /// Whether the signature is that of a secret's bytes, by the Standard Webhooks scheme.
+    /// Whether the signature was made with the secret's bytes, by the Standard Webhooks scheme.
     func isSigned(with secret: [UInt8]) -> Bool {
         let message = Array("\(eventID).\(header("webhook-timestamp")).".utf8) + body
         let signature = "v1," + Base64.text(MessageAuthentication.hmacSHA256(message, key: secret))

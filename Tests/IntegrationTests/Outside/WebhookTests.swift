@@ -11,7 +11,7 @@ import Rules
 import TestKit
 import Testing
 
-/// Rules that send webhooks, to receivers that are in order and to others.
+/// Rules that send webhooks, to working and failing receivers.
 @Suite(.limitedParallelism) struct WebhookTests {
     private func rules(_ url: String, _ more: String = "", when: String = "{ type: order }") -> String {
         """
@@ -35,8 +35,8 @@ import Testing
 
     private func orders(_ count: Int) -> [(id: DocumentID, body: String)] { (0..<count).map { order("o\($0)") } }
 
-    /// Retries that come soon.
-    private func hasty(_ settings: inout BotSettings) {
+    /// Makes retries come soon.
+    private func withFastRetries(_ settings: inout BotSettings) {
         settings.delivery.outside.backoff.base = .milliseconds(20)
         settings.delivery.outside.backoff.cap = .milliseconds(200)
     }
@@ -152,7 +152,7 @@ import Testing
                 try "second-one".write(toFile: file, atomically: true, encoding: .utf8)
                 try await bed.load([order("o2")])
                 await receiver.wait(for: 2)
-                // What can't be used does not replace what can.
+                // An unusable file does not replace the usable content.
                 try "".write(toFile: file, atomically: true, encoding: .utf8)
                 try await bed.load([order("o3")])
                 await receiver.wait(for: 3)
@@ -199,8 +199,8 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(50) + [("n1", #"{"_id":"n1","type":"note"}"#)])
-            let counters = try await bed.following(rules, configure: hasty) {
-                // Other documents go on.
+            let counters = try await bed.following(rules, configure: withFastRetries) {
+                // Other documents are processed.
                 try await bed.wait(until: "n1") { $0["stamped"]?.bool == true }
                 await receiver.wait(for: 3)
                 isUp.withLock { $0 = true }
@@ -211,11 +211,11 @@ import Testing
                 }
                 await receiver.wait(for: 50)
             }
-            // Answers that came as the bot stopped count in the next run.
-            let rest = try await bed.runOnce(rules, configure: hasty)
+            // Answers that arrived while the bot stopped count in the next run.
+            let rest = try await bed.runOnce(rules, configure: withFastRetries)
             #expect(counters.outside.accepted + rest.outside.accepted == 50)
             #expect(counters.deadLetters == 0)
-            // While it was down, it was asked now and then, not for each event.
+            // While it was down, it got occasional requests, not one for each event.
             #expect(receiver.requests.count < 150)
             let ids = Dictionary(grouping: receiver.requests, by: \.documentID).mapValues { Set($0.map(\.eventID)) }
             #expect(ids.count == 50)
@@ -230,7 +230,7 @@ import Testing
             try await bed.load(orders(5))
             let error = await #expect(throws: RunError.self) {
                 try await bed.runOnce(broken) { settings in
-                    hasty(&settings)
+                    withFastRetries(&settings)
                     settings.delivery.retries.retryFor = .milliseconds(300)
                 }
             }
@@ -248,7 +248,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(3))
-            let counters = try await bed.runOnce(rules, configure: hasty)
+            let counters = try await bed.runOnce(rules, configure: withFastRetries)
             #expect(counters.outside.accepted == 3)
             #expect(counters.deadLetters == 0)
             #expect(receiver.requests.count == 7)
@@ -266,7 +266,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(1))
-            #expect(try await bed.runOnce(rules, configure: hasty).outside.accepted == 1)
+            #expect(try await bed.runOnce(rules, configure: withFastRetries).outside.accepted == 1)
             let seen = times.withLock { $0 }
             try #require(seen.count == 2)
             #expect(seen[0].duration(to: seen[1]) >= .milliseconds(990))
@@ -314,8 +314,8 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
             try await bed.load(orders(3))
-            let counters = try await bed.following(rules, configure: hasty) {
-                // Until it is no longer tried, while others are.
+            let counters = try await bed.following(rules, configure: withFastRetries) {
+                // Until it gets no more attempts, while others do.
                 var number = 0
                 var tried = (count: 0, at: 0)
                 while tried.count < 8 || number - tried.at < 30 {
@@ -332,7 +332,7 @@ import Testing
             #expect(
                 letter.reason.hasPrefix("webhook: failed 8 times while the receiver accepts other events; last error:"),
                 "\(letter.reason)")
-            // libcurl sends a request again by itself if a connection that was used before ends without an answer.
+            // libcurl repeats a request by itself if a reused connection ends without an answer.
             #expect((8...24).contains(receiver.requests.count(where: { $0.documentID == "o1" })))
         }
     }
@@ -353,7 +353,7 @@ import Testing
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url, "timeout: 200ms"))
             try await bed.load(orders(2))
-            #expect(try await bed.runOnce(rules, configure: hasty).outside.accepted == 2)
+            #expect(try await bed.runOnce(rules, configure: withFastRetries).outside.accepted == 2)
             #expect(receiver.requests.count == 4)
         }
     }
@@ -392,7 +392,7 @@ import Testing
             defer { mayAnswer.with { $0 = true } }
             let rules = try bed.rules(rules(receiver.url, "timeout: 5m"))
             let notes = (0..<50).map { (id: DocumentID("n\($0)"), body: #"{"_id":"n\#($0)","type":"note"}"#) }
-            // More than all writers take at once, and the notes are among them.
+            // More than all writers decide at once, with the notes among them.
             try await bed.load(orders(600) + notes)
             let counters = try await bed.following(rules) {
                 await receiver.wait(for: 8)
@@ -546,7 +546,7 @@ import Testing
                     receiver.url, merging + "\n          timeout: 300ms",
                     when: "{ type: order, payment: { $exists: false } }"))
             try await bed.load(orders(1))
-            #expect(try await bed.runOnce(rules, configure: hasty).written == 1)
+            #expect(try await bed.runOnce(rules, configure: withFastRetries).written == 1)
             #expect(Set(receiver.requests.map(\.eventID)).count == 1)
             #expect(receiver.requests.count == 2)
         }
@@ -564,7 +564,7 @@ import Testing
         }
     }
 
-    /// Numbers in other forms are addresses, too, and so are names that lead there.
+    /// Other notations of addresses count, too, and so do names that resolve to them.
     @Test(arguments: ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]"])
     func linkLocalReceiverIsRefused(host: String) async throws {
         try await BotTestBed.with { bed in
@@ -606,7 +606,7 @@ import Testing
             try await bed.load(orders(1))
             let error = await #expect(throws: RunError.self) {
                 try await bed.runOnce(rules) { settings in
-                    hasty(&settings)
+                    withFastRetries(&settings)
                     settings.delivery.retries.retryFor = .milliseconds(100)
                 }
             }
@@ -628,7 +628,7 @@ import Testing
             let unknown = try bed.rules(rules(url))
             let error = await #expect(throws: RunError.self) {
                 try await bed.runOnce(unknown) { settings in
-                    hasty(&settings)
+                    withFastRetries(&settings)
                     settings.delivery.retries.retryFor = .milliseconds(100)
                 }
             }
@@ -638,10 +638,10 @@ import Testing
             #expect(absent?.code == .badConfiguration)
             let known = try bed.rules(rules(url, "ca_file: \(certificate.file)\n          timeout: 1s"))
             async let run: RunCounters? = try? bed.runOnce(known) { settings in
-                hasty(&settings)
+                withFastRetries(&settings)
                 settings.delivery.retries.retryFor = .milliseconds(100)
             }
-            // It prints what it got, and answers nothing.
+            // It prints the requests, and answers nothing.
             await server.waitForInput()
             _ = await run
         }
@@ -660,10 +660,10 @@ import Testing
                     "ca_file: \(certificate.file)\n          certificate_file: \(own.file)\n          key_file: \(own.keyFile)\n"
                         + "          timeout: 1s"))
             async let run: RunCounters? = try? bed.runOnce(rules) { settings in
-                hasty(&settings)
+                withFastRetries(&settings)
                 settings.delivery.retries.retryFor = .milliseconds(100)
             }
-            // It would print nothing without the certificate.
+            // It prints nothing without the certificate.
             await server.waitForInput()
             _ = await run
         }
@@ -683,10 +683,10 @@ import Testing
             let rules = try bed.rules(rules(receiver.url + "?key=s3cret"))
             try await bed.load([order("o1")])
             try await bed.following(rules) { settings in
-                hasty(&settings)
+                withFastRetries(&settings)
                 outages.withLock { $0 = settings.delivery.outside.receivers }
             } _: {
-                // The first attempt has failed then.
+                // By then, the first attempt has failed.
                 await receiver.wait(for: 2)
                 let down = outages.withLock { $0?.status ?? [] }
                 #expect(down.map(\.receiver) == [ReceiverOutages.Receiver(.webhooks, receiver.server.url(""))])

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Design documents of CouchDB and a target that has none.
+/// Replication of CouchDB's design documents to a target that has none.
 @Suite(.limitedParallelism) struct DesignDocumentTests {
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
@@ -30,7 +30,7 @@ import Transfer
         }
     }
 
-    /// Each one was refused, so the run ended with 1.
+    /// Regression: each one was refused, so the run ended with 1.
     @Test func designDocumentsAreLeftOutIfTheTargetHasNone() async throws {
         let source = try source()
         defer { source.server.stop() }

@@ -18,8 +18,8 @@ extension BotTestBed {
         try await withEmbedded(configure, keyspace: "todo", body)
     }
 
-    /// Two databases: the one that the environment names, else an embedded gateway; and an embedded gateway that keeps
-    /// conflicts.
+    /// Two databases: on the server that the environment names or on an embedded gateway, and on an embedded gateway
+    /// that keeps conflicts.
     static func withTwo(_ body: (_ server: BotTestBed, _ file: BotTestBed) async throws -> Void) async throws {
         try await with(countsRevisions: true) { server in
             try await withFile { file in try await body(server, file) }
@@ -62,7 +62,7 @@ extension BotTestBed {
         return report.state
     }
 
-    /// A mapping that merges what a jq program makes of each document.
+    /// A mapping that merges the output of a jq program into each document.
     func mapping(_ name: String, _ program: String) async throws -> Mapping {
         let rules =
             "{version: 1, kind: mapping, rules: [{name: \(name), when: {}, then: [{merge: {jq: '\(program)'}}]}]}"
@@ -99,7 +99,7 @@ extension BotTestBed {
         return parts.joined(separator: " ")
     }
 
-    /// Stores revisions with their histories: `("a", "b a", …)` is `2-b`, after `1-a`.
+    /// Stores a revision with its history: `("a", "b a", …)` is `2-b`, after `1-a`.
     func store(_ id: String, _ history: String, _ members: String = "") async throws {
         let digests = history.split(separator: " ").map(String.init)
         let revision = RevisionID("\(digests.count)-\(digests[0])")

@@ -8,9 +8,10 @@ import TestKit
 import Testing
 import Transfer
 
-/// Replications between two databases: one of them on the server that the environment names, else on an embedded gateway.
+/// Replications between two databases: one on the server that the environment names, or else on an embedded gateway;
+/// the other on an embedded gateway.
 @Suite(.limitedParallelism) struct ReplicationTests {
-    /// Documents of every kind, but for conflicts.
+    /// Documents of every kind, except conflicts.
     private func fill(_ bed: BotTestBed) async throws {
         try await bed.load((0..<30).map { (DocumentID("d\($0)"), #"{"_id":"d\#($0)","n":\#($0)}"#) })
         let first = try await bed.phone.put("edited", body: Array(#"{"n":1}"#.utf8))
@@ -58,7 +59,7 @@ import Transfer
         }
     }
 
-    /// Both ends note the same session, in the form of CouchDB's replicator.
+    /// Both ends record the same session, in the form of CouchDB's replicator.
     @Test func checkpointIsStoredAtBothEnds() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
@@ -68,14 +69,14 @@ import Transfer
                 .compactMap { $0.flatMap { ReplicationLog($0.body) } }
             #expect(logs.count == 2 && logs.first?.session == logs.last?.session)
             #expect(logs.first?.sequence == logs.last?.sequence)
-            // Not as bytes: Sync Gateway sorts the members.
+            // Not compared as bytes, because Sync Gateway sorts the members.
             let sessions = logs.map { $0.history.map(\.session) }
             #expect(sessions.first == sessions.last)
             #expect(logs.first?.sequence == state.lastSequence && logs.first?.history.count == 1)
         }
     }
 
-    /// A target that was emptied has no checkpoint: it gets everything again.
+    /// A target that was emptied has no checkpoint, so it gets everything again.
     @Test func newTargetGetsEverything() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
@@ -151,7 +152,7 @@ import Transfer
             try await source.store("c", "x b a", #","_deleted":true"#)
             let state = try await source.replicate(to: target)
             #expect(state.counts.missing == 1 && state.counts.failed == 0 && state.counts.conflicts == 1)
-            // A deletion against an edit is a conflict like others.
+            // A deletion and an edit conflict like two edits.
             try await source.store("d", "b a", #","_deleted":true"#)
             try await target.store("d", "c a")
             #expect(try await source.replicate(to: target).counts.failed == 1)
@@ -189,7 +190,7 @@ import Transfer
         }
     }
 
-    /// The shape changes in one direction, and back in the other.
+    /// The shape changes in one direction, and changes back in the other.
     @Test func mappingsChangeReplicatedDocuments() async throws {
         try await BotTestBed.withTwoFiles { source, target in
             try await source.store("a", "a", #","name":"Amy","_attachments":{"x":{"data":"eA=="}}"#)
@@ -215,15 +216,15 @@ import Transfer
         }
     }
 
-    /// It is the remedy for documents that were refused.
+    /// This is the remedy for refused documents.
     @Test func namedDocumentsAreRetried() async throws {
         try await BotTestBed.withTrouble { target, targetServer in
             try await BotTestBed.withFile { source in
                 try await fill(source)
-                try targetServer.misbehave(#"{"refuse_documents":{"share":1,"status":403}}"#)
+                try targetServer.injectFaults(#"{"refuse_documents":{"share":1,"status":403}}"#)
                 let refused = try await source.replicate(to: target) { $0.documentIDs = ["d1"] }
                 #expect(refused.counts.failed == 1)
-                targetServer.behave()
+                targetServer.stopFaults()
                 let state = try await source.replicate(to: target) { $0.documentIDs = ["d1"] }
                 #expect(state.counts.written == 1)
             }
@@ -259,19 +260,19 @@ import Transfer
         try await BotTestBed.withTrouble { source, sourceServer in
             try await fill(source)
             try await BotTestBed.withTrouble { target, targetServer in
-                for server in [sourceServer, targetServer] { try server.misbehave(faults) }
+                for server in [sourceServer, targetServer] { try server.injectFaults(faults) }
                 let state = try await source.replicate(to: target) { settings in
                     settings.batchChanges = 5
                     settings.checkpointInterval = .zero
                 }
-                for server in [sourceServer, targetServer] { server.behave() }
+                for server in [sourceServer, targetServer] { server.stopFaults() }
                 #expect(state.counts.failed == 0)
                 #expect(try await target.leaves() == source.leaves())
             }
         }
     }
 
-    /// Its checkpoint must not say that the new database has what the old one had.
+    /// Its checkpoint must not claim that the new database has the contents of the old one.
     @Test func recreatedTargetGetsEverythingAgain() async throws {
         try await BotTestBed.withTrouble { target, targetServer in
             try await BotTestBed.withFile { source in
@@ -289,7 +290,7 @@ import Transfer
                 try await target.wait(until: ["d1", "after"]) { _ in true }
                 replicating.cancel()
                 _ = try await replicating.value
-                // What was under way when it ended comes with the next run.
+                // The next run transfers what was under way at the end.
                 try await source.replicate(to: target)
                 #expect(try await target.leaves() == source.leaves())
             }
@@ -306,14 +307,14 @@ import Transfer
                     settings.workers = 1
                     settings.checkpointInterval = .zero
                 }
-                try sourceServer.misbehave(#"{"on":"any","status":503,"after":10}"#)
+                try sourceServer.injectFaults(#"{"on":"any","status":503,"after":10}"#)
                 await #expect(throws: RunError.self) {
                     try await source.replicate(to: target) { settings in
                         configure(&settings)
                         settings.sourceRetries.retryFor = .zero
                     }
                 }
-                sourceServer.behave()
+                sourceServer.stopFaults()
                 let stored = try await target.leaves().count
                 let state = try await source.replicate(to: target, configure: configure)
                 #expect(stored > 0 && state.counts.written == 34 - stored)
@@ -327,9 +328,9 @@ import Transfer
         try await BotTestBed.withTrouble { target, targetServer in
             try await BotTestBed.withFile { source in
                 try await fill(source)
-                try targetServer.misbehave(#"{"refuse_documents":{"share":0.3,"status":403}}"#)
+                try targetServer.injectFaults(#"{"refuse_documents":{"share":0.3,"status":403}}"#)
                 let state = try await source.replicate(to: target)
-                targetServer.behave()
+                targetServer.stopFaults()
                 #expect(state.counts.failed > 0 && state.counts.failed + state.counts.written == 34)
                 #expect(try await target.leaves().count == state.counts.written)
             }

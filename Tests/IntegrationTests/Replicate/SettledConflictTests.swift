@@ -34,7 +34,7 @@ import Transfer
         return report.state.counts
     }
 
-    /// `x` is at both ends, and has been changed at both.
+    /// Stores `x` at both ends, and changes it at both.
     private func diverge(
         _ source: BotTestBed, _ target: BotTestBed, _ ours: String, _ theirs: String, first: String = #","a":0,"b":0"#
     ) async throws {
@@ -43,7 +43,7 @@ import Transfer
         try await target.store("x", "t a", theirs)
     }
 
-    /// Both ends show the same revision, the only live leaf; returns its members.
+    /// Expects the same revision at both ends as the only live leaf; returns its members.
     private func settled(_ source: BotTestBed, _ target: BotTestBed) async throws -> String? {
         for bed in [source, target] {
             #expect(try await bed.leaves().count { $0.contains(" live") } <= 1)
@@ -55,7 +55,8 @@ import Transfer
         return own
     }
 
-    /// Both ends have the edit if the policy merges and no document if deletions win, and a second run changes nothing.
+    /// If the policy merges, both ends have the edit; if deletions win, neither has the document. A second run changes
+    /// nothing.
     private func expectOneResult(
         _ source: BotTestBed, _ target: BotTestBed, _ policy: String, merged: String
     ) async throws {
@@ -92,7 +93,7 @@ import Transfer
             func body(_ name: String) -> String {
                 #","n":"\#(name)","updatedAt":"2026-11-2\#(name == later ? 5 : 4)T10:00:00Z""#
             }
-            // Of a higher generation than the other one.
+            // With a higher generation than the other one.
             for bed in [source, target] { try await bed.store("x", "a", body("none")) }
             try await source.store("x", "s3 s2 a", body("source"))
             try await target.store("x", "t a", body("target"))
@@ -122,8 +123,7 @@ import Transfer
         }
     }
 
-    /// The settlement of two edits names revisions that no server has. A deletion that is looked at later is not stopped by
-    /// these.
+    /// The settlement of two edits names revisions that no server has. They must not prevent a later deletion.
     @Test func deletionAfterResolvedEdits() async throws {
         try await with(sourceKeepsConflicts: true) { source, target in
             for bed in [source, target] { try await bed.store("x", "a", #","a":0,"b":0"#) }
@@ -140,7 +140,8 @@ import Transfer
         }
     }
 
-    /// The end that keeps all leaves gets the edit beside its deletion first, or the deletion beside its edit.
+    /// The end that keeps all leaves gets the edit in addition to its deletion, or the deletion in addition to its
+    /// edit.
     @Test(arguments: ["source", "target"], ["deletes-win", "merge"])
     func deletionIfTheTargetKeepsAllLeaves(deletes: String, policy: String) async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { source in
@@ -186,7 +187,7 @@ import Transfer
         }
     }
 
-    /// A run without a policy passes the conflict by. One with a policy compares all revisions again.
+    /// A run without a policy leaves the conflict. A run with a policy compares all revisions again.
     @Test(arguments: ways) func conflictsLeftByEarlierRuns(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
@@ -196,7 +197,7 @@ import Transfer
         }
     }
 
-    /// Both ends made the document.
+    /// Both ends created the document.
     @Test(arguments: ways) func documentsWithoutACommonRevision(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await source.store("x", "s", #","a":1"#)
@@ -219,7 +220,7 @@ import Transfer
                 #expect(counts.settled == 0 && counts.failed == 0)
                 #expect(try await settled(source, target)?.contains(revision) == true)
             }
-            // And they may be in conflict again.
+            // They may be in conflict again.
             for (bed, member) in [(source, "a"), (target, "b")] {
                 let revision = try #require(try await bed.revision(of: "x"))
                 try await bed.phone.put("x", body: Array(#"{"_rev":"\#(revision)","\#(member)":1}"#.utf8))
@@ -229,7 +230,7 @@ import Transfer
         }
     }
 
-    /// The program would add up more and more if what it has decided were decided again.
+    /// The program would keep adding if its own results were decided again.
     @Test(arguments: ways, [2, 3]) func interruptedResolutionIsCompleted(keeps: Bool, writes: Int) async throws {
         let refusal = #"{"on":"_bulk_docs","refuse_documents":{"status":403},"after":\#(writes),"times":1}"#
         let configure = { (configuration: inout EmbeddedGateway.Configuration) in
@@ -242,7 +243,7 @@ import Transfer
                 let policy = "jq:{ n: (map(.n) | add) }"
                 try await replicate(source, target, policy)
                 for bed in [source, target] { #expect(try await bed.stored("x") != nil) }
-                // Another set of policies: it begins anew, as after a kill.
+                // With another set of policies, it starts over, as after a kill.
                 try await replicate(source, target, policy, "other=winner")
                 #expect(try await settled(source, target) == #"{"_id":"x","n":3}"#)
                 #expect(try await replicate(source, target, policy, "other=winner").written == 0)
@@ -250,7 +251,7 @@ import Transfer
         }
     }
 
-    /// The policy sees documents in the shape of the target.
+    /// The policy gets documents in the shape of the target.
     @Test(arguments: ways) func documentsOfTwoShapes(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             var (there, back) = (ReplicationSettings(), ReplicationSettings())
@@ -279,7 +280,7 @@ import Transfer
         }
     }
 
-    /// Both directions meet the same conflicts at the same time.
+    /// Both directions handle the same conflicts at the same time.
     @Test(arguments: ways) func changesDuringTheRunAreReplicated(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             var settings = ReplicationSettings()
@@ -319,7 +320,7 @@ import Transfer
     /// The members that all edits of a document add.
     private static let edits = (1...6).flatMap { ["s\($0)", "t\($0)"] }
 
-    /// Adds a member, as a phone would do it.
+    /// Adds a member, as a phone does.
     private func edit(_ bed: BotTestBed, _ id: DocumentID, _ member: String) async throws {
         while true {
             let current = try await bed.stored(id) ?? JSONText("{}")

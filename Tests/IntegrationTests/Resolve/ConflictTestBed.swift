@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 
 extension BotTestBed {
-    /// A database that keeps conflicts: on a CouchDB if the environment names one, else on an embedded gateway.
+    /// A database that keeps conflicts: on a CouchDB if the environment names one, or else on an embedded gateway.
     static func keepingConflicts(_ body: (BotTestBed) async throws -> Void) async throws {
         if try RealServer.fromEnvironment()?.settings.dialect == .couchDB {
             try await with(countsRevisions: true, body)

@@ -16,7 +16,7 @@ import Testing
         let text = String(repeating: "y", count: Self.size)
         for number in 0..<count {
             try await bed.store("t\(number)", "b", #","type":"task","text":"\#(text)""#)
-            // The winner.
+            // Stores the winner.
             try await bed.store("t\(number)", "c", #","type":"task""#)
         }
     }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Only winners counted.
+    /// Regression: only winners counted towards the memory budget.
     @Test func rulesReadLeavesAsMemoryAllows() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await store(bed, 12)

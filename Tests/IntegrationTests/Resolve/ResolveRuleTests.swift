@@ -57,7 +57,7 @@ import Testing
                 #expect(left.count == 1)
                 #expect(BotTestBed.members(left.first) == Self.merged)
             }
-            // CouchDB goes on naming the leaves that were deleted.
+            // CouchDB still lists deleted leaves.
             let revision = try #require(try await bed.live("t0").first?.root["_rev"]?.string)
             try await bed.load([("t0", #"{"_id":"t0","_rev":"\#(revision)","type":"task","seen":true}"#)])
             let second = try await bed.runOnce(rules(bed))
@@ -71,7 +71,7 @@ import Testing
             let rules = try rules(bed)
             try await bed.following(rules) {
                 try await bed.wait(until: "t") { $0["seen"]?.bool == true }
-                // It loses: the document that the feed shows is the one that the bot has written.
+                // It loses: the feed shows the document that the bot has written.
                 try await bed.store("t", "0 a", #","type":"task","n":0,"m":1"#)
                 try await bed.wait(until: "t") { $0["m"]?.integer == 1 && $0["seen"]?.bool == true }
             }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// Their leaves are read a few documents at a time.
+    /// The leaves of only a few documents are read at a time.
     @Test func documentsThatExceedTheBudget() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<12 { try await storeConflict(bed, "t\(number)") }
@@ -134,7 +134,7 @@ import Testing
             let left = try await bed.live("t")
             #expect(left.count == 2)
             #expect(left.filter { $0.root["seen"]?.bool == true }.count == 1)
-            // Nor is the dead letter lost if no other rule has anything to do.
+            // The dead letter is also kept if no other rule has anything to do.
             try await bed.store("u", "b a", #","type":"task","seen":true"#)
             try await bed.store("u", "c a", #","type":"task","seen":true"#)
             let second = try await bed.runOnce(rules)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// A decision to resolve says nothing about what the document adds to totals, or when its time is.
+    /// A decision to resolve determines neither the document's contribution to totals nor its timer.
     @Test func totalsAndTimersUseTheResolvedDocument() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("t", "a", #","type":"task","n":0,"m":0,"due":4102444800"#)

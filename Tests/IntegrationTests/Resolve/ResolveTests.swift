@@ -9,7 +9,7 @@ import TestKit
 import Testing
 import Transfer
 
-/// Conflicts that are resolved in a database that keeps them: on a CouchDB if the environment names one, else on an
+/// Conflicts that are resolved in a database that keeps them: on a CouchDB if the environment names one, or else on an
 /// embedded gateway.
 @Suite(.limitedParallelism) struct ResolveTests {
     @discardableResult
@@ -79,7 +79,7 @@ import Transfer
         }
     }
 
-    /// Nothing told how many conflicts were left because their types had no policy.
+    /// Regression: the number of conflicts that were left because their types had no policy was not reported.
     @Test(arguments: [true, false])
     func conflictsWithoutAPolicyAreCounted(isDryRun: Bool) async throws {
         try await BotTestBed.keepingConflicts { bed in
@@ -112,7 +112,7 @@ import Transfer
 
     @Test func missingAncestorIsNoObstacle() async throws {
         try await BotTestBed.keepingConflicts { bed in
-            // The server knows its id only.
+            // The server knows only the id of this revision.
             try await bed.store("x", "b a", #","n":1,"b":true"#)
             try await bed.store("x", "c a", #","n":1,"c":true"#)
             let state = try await resolve(bed, "merge")
@@ -121,7 +121,7 @@ import Transfer
         }
     }
 
-    /// CouchDB compacts databases by itself while they are written to.
+    /// CouchDB compacts databases by itself during writes.
     @Test func ancestorsForgottenDuringTheRun() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<120 {
@@ -187,7 +187,7 @@ import Transfer
             if bed.settings.dialect != .couchDB {
                 #expect(other.root["n"].map { Array($0.bytes) } == Array("1.10".utf8))
             }
-            // It is the same revision wherever it is made.
+            // The same resolution has the same revision on every server.
             try await resolve(bed, "last-update-wins")
             #expect(try await bed.live("y").count == 1)
         }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.limitedParallelism) struct TwoPoliciesTests {
     private static let picture = Data("a picture".utf8)
 
-    /// `2-c` wins, `2-b` is the later one, with a picture.
+    /// `2-c` wins; `2-b` is the later one and has a picture.
     private func storeConflict(_ bed: BotTestBed) async throws {
         try await bed.store("x", "a", #","n":0"#)
         try await bed.store(
@@ -35,7 +35,7 @@ import Testing
         return try #require(ConflictCase("x", found, policies))
     }
 
-    /// Whatever the order, and whoever is killed before it deletes: the winner, or what was made of it, is there.
+    /// In any order, and if either is killed before it deletes: the winner, or what was made of it, exists.
     @Test(arguments: [
         ["winner", "last-update-wins"], ["last-update-wins", "winner"], ["last-update-wins", "jq:.[0]"],
     ])
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// The leaves that the feed named are no leaves any more, and CouchDB may have forgotten their bodies.
+    /// The leaves in the feed are no longer leaves, and CouchDB may no longer have their bodies.
     @Test func missingLeavesAreReadAgain() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// A text file that says what a test must find.
+/// A text file with the expected result of a test.
 ///
-/// `CHANGEBOT_RECORD_TRACES=1` writes what is found into the files instead. Read the difference before committing it:
-/// it is what users of a gateway, a receiver or a state would notice.
+/// `CHANGEBOT_RECORD_TRACES=1` writes the actual results into the files instead. Read the difference before committing
+/// it: users of a gateway, a receiver or a state would notice it.
 struct GoldenFile {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Golden")
@@ -23,7 +23,7 @@ struct GoldenFile {
             sourceLocation: location)
     }
 
-    /// All lines, with those that only one of the texts has marked.
+    /// All lines; those that only one of the texts has are marked.
     static func difference(_ old: String, _ new: String) -> String {
         let (old, new) = (lines(old), lines(new))
         let difference = new.difference(from: old)

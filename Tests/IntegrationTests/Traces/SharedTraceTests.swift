@@ -9,19 +9,19 @@ import Rules
 import TestKit
 import Testing
 
-/// The same for a process that shares the work of a fleet: the leader's and a worker's steps.
+/// The same for a process that shares the work of a fleet: the steps of the leader and of a worker.
 @Suite(.limitedParallelism) struct SharedTraceTests {
     private static let commit = (Trace.Subject.log, "update partition_position, delete work")
     private static let order = (id: DocumentID("o1"), body: #"{"_id":"o1","type":"order","n":1}"#)
 
-    /// Compares what a member does for one change, and then for the changes that this led to.
+    /// Compares the steps of a member for one change, and then for the resulting changes.
     ///
     /// - Parameters:
     ///   - last: The last step for the change.
-    ///   - isWritten: Whether the feed brings what the rules have written.
-    ///   - delayed: A document whose first read waits until the change is removed from the log; otherwise the two would
-    ///     come in any order.
-    ///   - yaml: The rules; takes the URL of a receiver.
+    ///   - isWritten: Whether the feed returns the writes of the rules.
+    ///   - delayed: A document whose first read waits until the change is removed from the log; otherwise the order of
+    ///     the two would vary.
+    ///   - yaml: The rules; gets the URL of a receiver.
     private func expect(
         _ name: String, last: (Trace.Subject, String) = commit, isWritten: Bool = true, delayed: String? = nil,
         _ yaml: (String) -> String
@@ -72,7 +72,7 @@ import Testing
             let read = try await fleet.sql("SELECT seq FROM fleet").rows.first?.first?.text.flatMap { SequenceID($0) }
             try await settle(fleet)
             let isNewest = try await bed.direct.phone.databaseInfo().updateSequence == newest
-            // A number in one answer and a text in the other.
+            // It is a number in one answer and a string in the other.
             if isNewest, let read, read.queryValue == newest?.queryValue { return }
             try await Task.sleep(for: .milliseconds(20))
         }

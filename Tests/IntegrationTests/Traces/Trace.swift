@@ -5,11 +5,12 @@ import Locking
 import LosslessJSON
 import TestKit
 
-/// What runs do, in order, as far as others can see it: requests to the gateway and to receivers, transactions on the
-/// state, and synced lines. One line of text for each.
+/// The visible steps of runs, in order: requests to the gateway and to receivers, transactions of the state, and synced
+/// lines. Each is one line of text.
 ///
-/// Left out: requests for the feed, for facts about the database, for the expiry of a few documents, and everything before
-/// the first other request of a run. They do not depend on the rules, or run beside the delivery.
+/// Left out are requests for the feed, for information about the database, for the expiry of a few documents, and
+/// everything before the first other request of a run. They do not depend on the rules, or run concurrently with the
+/// delivery.
 final class Trace: Sendable {
     private enum Phase { case idle, begun, recording }
 
@@ -19,11 +20,11 @@ final class Trace: Sendable {
     }
 
     private let state = Monitor(State())
-    /// A member that shares the work saves checkpoints and tells of its rules now and then.
+    /// A member that shares the work saves checkpoints and reports its rules at intervals.
     private let ignoredTables: Set<String>
     private let isShared: Bool
 
-    /// - Parameter isShared: Of a process that shares the work of a fleet.
+    /// - Parameter isShared: Whether the process shares the work of a fleet.
     init(isShared: Bool = false) {
         self.isShared = isShared
         let more = isShared ? ["checkpoint", "identity", "aggregate_rule"] : []
@@ -32,7 +33,7 @@ final class Trace: Sendable {
 
     var text: String { state.with { $0.lines.map { $0 + "\n" }.joined() } }
 
-    /// Begins a part, which is recorded from the first request for changes or documents, or from its start.
+    /// Begins a part. It is recorded from the first request for changes or documents, or from its start.
     func begin(_ title: String, fromStart: Bool = false) {
         state.with { state in
             if !state.lines.isEmpty { state.lines.append("") }
@@ -48,7 +49,7 @@ final class Trace: Sendable {
         let line = Self.line(subject, text)
         state.with { state in
             guard state.phase == .recording else { return }
-            // The log learns of documents of one round at once, or of one after the other.
+            // The documents of one round may enter the log together or one after the other.
             if subject == .log, state.lines.last == line { return }
             state.lines.append(line)
         }
@@ -58,17 +59,17 @@ final class Trace: Sendable {
         subject.rawValue.padding(toLength: 10, withPad: " ", startingAt: 0) + text
     }
 
-    /// Blocks until a line of the part ends with this text.
+    /// Blocks until the part has a line that ends with this text.
     func block(until ending: String) { state.block { $0.lines.contains { $0.hasSuffix(ending) } } }
 
-    /// Waits a while for this to be the last line: a test can see a change before the process that made it knows.
+    /// Waits for a while until this is the last line: a test may see a change before the process that made it.
     func waitForLast(_ subject: Subject, _ text: String) async throws {
         let line = Self.line(subject, text)
         let end = ContinuousClock.now + .seconds(10)
         while state.with({ $0.lines.last != line }), .now < end { try await Task.sleep(for: .milliseconds(5)) }
     }
 
-    /// Who learns of a step.
+    /// What a step is sent to.
     enum Subject: String { case gateway, receiver, state, log, lines }
 
     // MARK: - Requests
@@ -78,8 +79,8 @@ final class Trace: Sendable {
         let path = parts[0].split(separator: "/").dropFirst().joined(separator: "/")
         if path == "_changes" { return start() }
         if isShared, path.hasPrefix("_local/") { return }
-        let isLook = path.isEmpty || path.hasPrefix("_local/") || parts.last == "show_exp=true"
-        if isLook, exchange.request.method == "GET" { return }
+        let isIgnoredRead = path.isEmpty || path.hasPrefix("_local/") || parts.last == "show_exp=true"
+        if isIgnoredRead, exchange.request.method == "GET" { return }
         if !path.hasPrefix("_local/") { start() }
         let query = parts.count > 1 ? "?" + Self.withoutDigests(parts[1]) : ""
         let request = [exchange.request.method, path + query] + Self.named(in: exchange.request.body, path)
@@ -114,7 +115,7 @@ final class Trace: Sendable {
         return "@" + text.prefix { $0 != "-" }
     }
 
-    /// Revisions in a query as their generations.
+    /// The query with generations instead of revisions.
     private static func withoutDigests(_ query: String) -> String {
         query.replacing(/([0-9]+)-[0-9a-f]{32}/) { "\($0.output.1)" }
     }
@@ -141,7 +142,7 @@ final class Trace: Sendable {
     }
 
     private static let tablesOfLog: Set = ["work", "parked", "partition_position"]
-    /// They depend on time: leases, members, and what is pruned now and then.
+    /// Their changes depend on the time: leases, members, and what is pruned at intervals.
     private static let timedTables: Set = ["lease", "member", "mark"]
 
     private struct TableChange: Hashable {
@@ -149,10 +150,10 @@ final class Trace: Sendable {
         let table: String
     }
 
-    /// Which old checkpoints go depends on the time.
+    /// The time decides which old checkpoints are removed.
     private static let thinnedHistory = TableChange(kind: "delete", table: "checkpoint")
 
-    /// The tables that a statement changes, and how.
+    /// The tables that a statement changes, and the kinds of change.
     private static func changes(_ sql: String) -> [TableChange] {
         let pattern = /\b(INSERT(?: OR [A-Z]+)? INTO|UPDATE|DELETE FROM)\s+([a-z_]+)/
         return sql.matches(of: pattern).map { match in
@@ -161,7 +162,7 @@ final class Trace: Sendable {
         }
     }
 
-    /// Repeated changes as one, in the order of the first.
+    /// Combines repeated changes, in the order of their first occurrence.
     private static func counted(_ changes: [TableChange]) -> [String] {
         var counts: [TableChange: Int] = [:]
         for change in changes { counts[change, default: 0] += 1 }

@@ -12,9 +12,9 @@ import Testing
 
 /// Bots on an embedded gateway, with a proxy between them that records a ``Trace``.
 struct TraceTestBed {
-    /// Talks to the gateway directly: what a phone does is not in the trace.
+    /// Connects to the gateway directly, so that a phone's requests are not in the trace.
     let direct: BotTestBed
-    /// Its bots talk through the proxy.
+    /// Its bots connect through the proxy.
     let traced: BotTestBed
     let trace: Trace
     let gate: FeedGate
@@ -23,7 +23,7 @@ struct TraceTestBed {
     private let proxy: RecordingProxy
 
     /// - Parameters:
-    ///   - keepsConflicts: Whether the database has several revisions of a document.
+    ///   - keepsConflicts: Whether the database keeps several leaves of a document.
     ///   - isShared: Whether the bots share the work of a fleet.
     static func with(
         keepsConflicts: Bool = false, isShared: Bool = false, _ body: (TraceTestBed) async throws -> Void
@@ -57,7 +57,7 @@ struct TraceTestBed {
         (self.trace, self.gate, self.before) = (trace, gate, before)
     }
 
-    /// What makes the order of steps the same in each run.
+    /// Settings that make the order of steps the same in each run.
     static func steady(_ settings: inout BotSettings) {
         settings.delivery.capacity.writers = 1
         settings.delivery.intervals.checkpoint = .seconds(3600)
@@ -67,15 +67,15 @@ struct TraceTestBed {
         settings.fleet.usesEngineTime = false
     }
 
-    /// Calls `body`; the transactions and lines of the bots that it makes are in the trace.
+    /// Calls `body` and records the transactions and lines of the bots that it creates.
     func observing<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         let trace = trace
         return try await DurableStep.$observer.withValue({ trace.add($0) }, operation: body)
     }
 
-    /// A `--once` run. A first run on the empty database must have come before.
+    /// A `--once` run. There must have been a first run on the empty database.
     ///
-    /// - Parameter fromStart: Whether to record what comes before the first request for changes or documents, too.
+    /// - Parameter fromStart: Whether to also record the steps before the first request for changes or documents.
     func runOnce(
         _ title: String, _ rules: RuleSet, fromStart: Bool = false, configure: (inout BotSettings) -> Void = { _ in }
     ) async throws {
@@ -91,7 +91,7 @@ struct TraceTestBed {
 
     /// Compares the trace of a run that finds these documents with the golden file.
     ///
-    /// - Parameter prepare: Called before the first run, which is not traced: it finds nothing to do.
+    /// - Parameter prepare: Called before the first run, which is not recorded because it finds nothing to do.
     func expect(
         _ name: String, rules yaml: String, _ documents: [(id: DocumentID, body: String)],
         configure: (inout BotSettings) -> Void = { _ in }
@@ -128,13 +128,13 @@ struct TraceTestBed {
     }
 }
 
-/// Lets the feed bring changes only when a test says so.
+/// Holds back the changes of the feed until a test opens it.
 final class FeedGate: Sendable {
     private enum State { case open, untilChanges, closed }
 
     private let state = Monitor(State.open)
 
-    /// The feed brings what it has, and closes once it has brought a change.
+    /// Lets the feed return its pending changes, and closes after the first answer with changes.
     func openForOne() { state.with { $0 = .untilChanges } }
 
     func open() { state.with { $0 = .open } }
@@ -150,7 +150,7 @@ final class FeedGate: Sendable {
         state.with { if $0 == .untilChanges { $0 = .closed } }
     }
 
-    /// Whether the feed has brought the change that it was opened for.
+    /// Returns once the feed has returned the change for which it was opened.
     func waitUntilClosed() async { await state.wait { $0 == .closed } }
 }
 

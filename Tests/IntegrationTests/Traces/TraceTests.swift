@@ -10,7 +10,7 @@ import Testing
 
 @testable import changebot
 
-/// The order of what each kind of rule does, compared with files. See ``Trace`` and ``GoldenFile``.
+/// The order of the steps of each kind of rule, compared with golden files. See ``Trace`` and ``GoldenFile``.
 @Suite(.limitedParallelism, .disabled(if: TestEngine.isUsedByAllTests)) struct TraceTests {
     private func yaml(_ rules: String...) -> String { "version: 1\nrules:\n" + rules.joined(separator: "\n") }
 
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    /// What took effect outside is recorded before the next request, which may take long.
+    /// Effects outside the gateway are recorded before the next request, which may take long.
     @Test func emittedLinesBesideAWrite() async throws {
         try await TraceTestBed.with { bed in
             try await bed.expect(
@@ -253,7 +253,7 @@ import Testing
                     configure(&settings)
                 }
             }
-            // After a first pass, its own state and mark are there.
+            // After a first pass, its own state and mark exist.
             clock.move(by: 86_400)
             _ = try await run()
             try await bed.direct.load([order])
@@ -348,7 +348,7 @@ import Testing
             """)
     }
 
-    /// The receiver is slow: what the rules have put is decided meanwhile.
+    /// The receiver is slow, so documents that the rules have put are decided before it answers.
     @Test func allStages() async throws {
         try await TraceTestBed.with { bed in
             let receiver = try bed.receiver(hold: { [trace = bed.trace] in trace.block(until: "copy.o1 t1 -> 200") })
@@ -375,7 +375,7 @@ import Testing
         try await TraceTestBed.with { bed in
             let receiver = try bed.receiver()
             let rules = try bed.traced.rules(allStages(receiver))
-            // Its state and mark are there.
+            // Its state and mark exist.
             try await bed.traced.fix(rules)
             try await bed.direct.load([document("t1", #""type":"task","order":"o1""#), order])
             bed.trace.begin("a pass over all documents")

@@ -6,11 +6,11 @@ import Testing
 
 @testable import TypedDocuments
 
-/// Saves and deletions that settle conflicts by a policy.
+/// Saves and deletions that resolve conflicts by a policy.
 @Suite(.limitedParallelism) struct TypedConflictTests {
     private static let first = #""type":"note","text":"a","count":1,"more":1.0"#
 
-    /// Somebody else changes a note after it was read.
+    /// Another client changes a note after it was read.
     private func with(
         theirs: String, first: String = first, _ body: (TypedTestBed, inout Note) async throws -> Void
     ) async throws {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// A note as it was before somebody else changed it.
+    /// A note as it was before another client changed it.
     private func changedNote(
         _ name: String, theirs: String, first: String = first, _ bed: TypedTestBed
     ) async throws -> Note {
@@ -42,7 +42,7 @@ import Testing
             let document = try await bed.text("n1")
             #expect(document["text"]?.string == "mine" && document["count"]?.integer == 2)
             #expect(document["new"]?.bool == true)
-            // The value is that of the document.
+            // The value has the document's content.
             note.count = 5
             _ = try await bed.keyspace.save(&note)
             #expect(try await bed.text("n1")["new"]?.bool == true)
@@ -104,7 +104,7 @@ import Testing
             }
             #expect(try await bed.other.attachment("theirs", of: bed.id("n1")) == [1, 2])
             #expect(try await bed.other.attachment("picture", of: bed.id("n1")) == [3, 4])
-            // One that stays is not sent again, and one that was removed here goes.
+            // An attachment that stays is not sent again, and one that was removed here is deleted.
             let stale = note
             _ = try await bed.put("n1", #""type":"note","text":"b","_attachments":{}"#, replacing: note.revision)
             note = stale
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    /// In one keyspace: where tests share one, each waits for its turn.
+    /// In one keyspace: if tests share one, each waits for its turn.
     @Test func deletionsFollowThePolicy() async throws {
         let cases: [(policy: ConflictPolicy, survives: Bool)] = [
             (.deletesWin, false), (.merge, true), (.lastUpdateWins, false),

@@ -32,7 +32,7 @@ import Testing
             try await bed.put("d", #""type":"note","text":"d""#)
             var changes = bed.keyspace.changes(as: Note.self).makeAsyncIterator()
             #expect(Set(try await next(3, of: &changes, bed)) == ["a", "undecodable b text", "d"])
-            // Now it waits.
+            // By then, it waits.
             try await bed.put("a", #""_deleted":true"#, replacing: first)
             #expect(try await next(1, of: &changes, bed) == ["deleted a"])
             try await bed.put("e", #""type":"note","text":"e""#)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TypedDocuments
 
-/// Errors of logging in.
+/// Errors of the login.
 @Suite(.limitedParallelism) struct TypedLoginTests {
     /// Nil if it succeeds.
     private func login(_ url: String, user: String? = nil, password: String = "") async throws -> LoginError? {

@@ -11,7 +11,7 @@ import Testing
     private static let information =
         #"{"instance_start_time":"1795208634","db_name":"todo","purge_seq":"0-g1","update_seq":"11-g1","doc_count":3}"#
 
-    /// What a query for notes with a count finds, on a server with the notes `a`, `b` and `c`; `c` has no count.
+    /// The result of a query for notes with a count, on a server with the notes `a`, `b` and `c`; `c` has no count.
     private func list(
         _ find: @escaping @Sendable (Int) -> ScriptedServer.Answer, _ check: (ScriptedServer, [String]) throws -> Void
     ) async throws {
@@ -29,7 +29,7 @@ import Testing
 
     private static func documents(_ request: TestRequest) -> ScriptedServer.Answer {
         let keys = (try? JSONText(request.body).root["keys"]?.elements.compactMap { $0.string })
-        // After its first page, the list is at its end.
+        // The list ends after its first page.
         let ids = keys ?? (request.target.contains("startkey") ? ["c"] : ["a", "b", "c"])
         let rows = ids.map { id in
             let count = id == "c" ? "" : #","count":1"#
@@ -46,7 +46,7 @@ import Testing
         return .init(headers: headers, body: #"{"docs":[\#(documents)],"bookmark":"\#(bookmark)"}"#)
     }
 
-    /// The index may be behind.
+    /// The index may lag.
     @Test func queryResultsAreReadAndMatchedAgain() async throws {
         try await list { _ in
             Self.found(["b", "gone", "c"])

@@ -17,7 +17,7 @@ import Testing
             }
             #expect(note.id == bed.id("n1") && note.revision == revision && revision.generation == 1)
             let document = try await bed.text("n1")
-            // In a named collection, the collection says the type.
+            // In a named collection, the collection determines the type.
             let type = bed.other.url.keyspace.isNamedCollection ? nil : "note"
             #expect(document["type"]?.string == type && document["text"]?.string == "hello")
             #expect(document["at"]?.string == "1970-01-01T00:00:01.500Z")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Somebody else changes a note after it was read and changed here.
+    /// Another client changes a note after it was read and changed here.
     private func withConflict(
         theirs: String?, _ body: (TypedTestBed, inout Note) async throws -> Void
     ) async throws {
@@ -167,7 +167,7 @@ import Testing
             let picture = try #require(read.picture)
             #expect(picture.contentType == "image/png" && picture.byteCount == 3 && picture.digest != nil)
 
-            // It stays with other changes, of the value that was saved and of the one that was read.
+            // The attachment survives other changes, both of the saved value and of the read one.
             note.text = "b"
             _ = try await keyspace.save(&note)
             read = try #require(try await bed.note("n1"))
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    /// Otherwise it would be written, and the error would say that it was not.
+    /// Otherwise it would be written although the error says that it was not.
     @Test func unreadableDocumentIsNotWritten() async throws {
         struct Stubborn: DocumentCodable {
             static let documentType: String? = "note"

@@ -7,22 +7,22 @@ import Testing
 
 @testable import TypedDocuments
 
-/// A keyspace for one test, and what somebody else would use on it.
+/// A keyspace for one test, with the client under test and another client.
 struct TypedTestBed {
     let keyspace: Keyspace
-    /// Somebody else.
+    /// The other client.
     let other: Gateway
-    /// What the ids of this test's documents begin with: on a shared server, others may be tombstones.
+    /// The prefix of this test's ids: on a shared server, other ids may belong to tombstones.
     private let prefix = "\(UUID().uuidString.prefix(8).lowercased())-"
 
     func id(_ name: String) -> DocumentID { DocumentID(prefix + name) }
 
-    /// The name that ``id(_:)`` was made of; nil for a document of another test.
+    /// The name from which ``id(_:)`` made the id; nil for a document of another test.
     func name(of id: DocumentID) -> String? {
         id.text.hasPrefix(prefix) ? String(id.text.dropFirst(prefix.count)) : nil
     }
 
-    /// On the embedded gateway, or on the server that the environment names.
+    /// Uses the server that the environment names, or else an embedded gateway.
     static func with(_ body: (TypedTestBed) async throws -> Void) async throws {
         if let server = try RealServer.fromEnvironment() {
             return try await server.withKeyspace { try await run($0, server.settings, body) }
@@ -30,7 +30,7 @@ struct TypedTestBed {
         try await withEmbedded({ _ in }, body: body)
     }
 
-    /// On the embedded gateway, whatever server the environment names.
+    /// Uses an embedded gateway, whatever server the environment names.
     static func withEmbedded(
         _ configure: (inout EmbeddedGateway.Configuration) throws -> Void,
         body: (TypedTestBed) async throws -> Void
@@ -46,7 +46,7 @@ struct TypedTestBed {
         await embedded.stop()
     }
 
-    /// On the embedded gateway, which injects faults: the list `faults` of a fault file.
+    /// Uses an embedded gateway that injects faults: `faults` is the list of a fault file.
     static func withFaults(_ faults: String, _ body: (TypedTestBed) async throws -> Void) async throws {
         try await withEmbedded({ $0.faults = try FaultPlan.parse(Array(#"{"faults":\#(faults)}"#.utf8)) }, body: body)
     }
@@ -61,23 +61,23 @@ struct TypedTestBed {
         await bed.other.shutdown()
     }
 
-    /// Somebody else writes a document.
+    /// The other client writes a document.
     @discardableResult
     func put(_ name: String, _ members: String, replacing revision: RevisionID? = nil) async throws -> RevisionID {
         let start = revision.map { #""_rev":"\#($0)","# } ?? ""
         return try await other.put(id(name), body: Array("{\(start)\(members)}".utf8))
     }
 
-    /// A document as the gateway has it.
+    /// A document as the gateway stores it.
     func text(_ name: String) async throws -> JSONValue { try #require(try await other.document(id(name))).root }
 
     func note(_ name: String) async throws -> Note? { try await keyspace.document(id(name), as: Note.self) }
 }
 
-/// Swift Testing has a type of this name, too.
+/// Swift Testing also has a type of this name.
 typealias Attachment = TypedDocuments.Attachment
 
-/// What the tests read and write.
+/// The type that the tests read and write.
 struct Note: DocumentCodable, Equatable {
     static let documentType: String? = "note"
 

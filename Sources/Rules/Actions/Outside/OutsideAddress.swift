@@ -93,9 +93,9 @@ struct OutsideAddress: Sendable, Equatable {
                 + "encode values from the document with @uri"
         }
         let segments = path.prefix { $0 != "?" }.lowercased().split(separator: "/")
-        let leadsUp = segments.contains { segment in
+        let hasDotSegments = segments.contains { segment in
             [".", "..", "%2e", "%2e%2e", ".%2e", "%2e."].contains(String(segment))
         }
-        return leadsUp ? "the path can't contain the segments '.' and '..', which lead to other paths" : nil
+        return hasDotSegments ? "the path can't contain the segments '.' and '..', which lead to other paths" : nil
     }
 }

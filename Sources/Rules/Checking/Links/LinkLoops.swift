@@ -104,7 +104,7 @@ struct LinkLoops {
             let origins = links[link].memberChanges.filter { Self.startsChange($0.memberChange, $0.path, next) }
             changing[index].formUnion(origins.map(\.path))
         }
-        spread(&changing, loop)
+        propagate(&changing, loop)
         if let name = Self.name(changing) { return name }
         // A value that is passed around the loop and changed on the way.
         for (index, link) in loop.enumerated() {
@@ -112,7 +112,7 @@ struct LinkLoops {
                 guard case .derives(let source) = memberChange else { continue }
                 var trial = changing
                 trial[index].insert(path)
-                spread(&trial, loop)
+                propagate(&trial, loop)
                 let before = (index + loop.count - 1) % loop.count
                 if trial[before].contains(source), let name = Self.name(trial) { return name }
             }
@@ -125,13 +125,13 @@ struct LinkLoops {
     {
         switch memberChange {
         case .counts: true
-        case .set(let touch): next.prediction.lastTouches[path].map { $0.undoes(touch) } ?? false
+        case .set(let edit): next.prediction.lastEdits[path].map { $0.undoes(edit) } ?? false
         case .copies, .derives: false
         }
     }
 
     /// Adds the members that are copied or derived from changing members.
-    private func spread(_ changing: inout ChangingMembers, _ loop: [Int]) {
+    private func propagate(_ changing: inout ChangingMembers, _ loop: [Int]) {
         for _ in 0..<loop.count * 2 {
             for (index, link) in loop.enumerated() {
                 let before = changing[(index + loop.count - 1) % loop.count]

@@ -5,7 +5,7 @@ struct RuleLink {
         /// Each time, computed from its old value.
         case counts
         /// To this value. A change only if the previous one was undone.
-        case set(RulePrediction.Touch)
+        case set(RulePrediction.Edit)
         /// Copied from this member of the changed document.
         case copies([String])
         /// To a value that changes whenever this member of the changed document does.
@@ -35,7 +35,7 @@ struct RuleLink {
 
     init?(_ action: RelatedAction, _ element: SourceNode, _ index: Int) {
         let prediction = RulePrediction(of: action.rule)
-        guard !prediction.deletes, !prediction.isGuarded, !prediction.touchesEverything,
+        guard !prediction.deletes, !prediction.isGuarded, !prediction.mayEditEverything,
             let pattern = element.member("related")?.member("selector").flatMap(RelatedPattern.init)
         else { return nil }
         rule = index
@@ -47,9 +47,9 @@ struct RuleLink {
         let computed = ComputedMember.all(of: action.rule).compactMap { member in
             member.memberChange.map { (member.path, $0) }
         }
-        memberChanges = computed + prediction.lastTouches.map { ($0.key, .set($0.value)) }
+        memberChanges = computed + prediction.lastEdits.map { ($0.key, .set($0.value)) }
         // The selection must not depend on the changes.
-        guard equalities.allSatisfy({ !prediction.touches($0.target) }) else { return nil }
+        guard equalities.allSatisfy({ !prediction.mayChange($0.target) }) else { return nil }
     }
 
     /// A count stays the same while the document does, so only sums grow.
@@ -62,7 +62,7 @@ struct RuleLink {
         var prediction = RulePrediction()
         for member in members("document") { prediction.addValue(member.value, [member.name], isMerge: true) }
         for total in sums + members("count") {
-            prediction.touched.append(([total.name], .unknown))
+            prediction.edits.append(([total.name], .unknown))
         }
         effects = prediction
         memberChanges = sums.compactMap { sum in
@@ -92,7 +92,7 @@ extension RuleLink {
         knowledge.apply(effects)
         guard knowledge.certainlyFires(next) else { return false }
         knowledge.apply(next.prediction)
-        return knowledge.certainlyHolds(clauses) && equalities.allSatisfy { !next.prediction.touches($0.target) }
+        return knowledge.certainlyHolds(clauses) && equalities.allSatisfy { !next.prediction.mayChange($0.target) }
     }
 
     /// Whether this link, and the rule that it leads to, leave the members unchanged by which the next link finds its
@@ -100,14 +100,14 @@ extension RuleLink {
     func keeps(_ next: RuleLink, of rule: CheckedRule) -> Bool {
         next.equalities.allSatisfy { pair in
             let isOverwritten = isTotalsDocument && equalities.contains { $0.target == pair.source }
-            return !rule.prediction.touches(pair.source) && (isOverwritten || !effects.touches(pair.source))
+            return !rule.prediction.mayChange(pair.source) && (isOverwritten || !effects.mayChange(pair.source))
         }
     }
 }
 
 extension RulePrediction {
     /// Whether the rule may change the member.
-    fileprivate func touches(_ path: [String]) -> Bool { touches(.field(FieldPath(names: path), .exists(true))) }
+    fileprivate func mayChange(_ path: [String]) -> Bool { mayChange(.field(FieldPath(names: path), .exists(true))) }
 }
 
 extension ComputedMember {

@@ -2,7 +2,7 @@
 enum Certainty {
     case yes, no, unknown
 
-    init(_ isSo: Bool?) { self = isSo.map { $0 ? .yes : .no } ?? .unknown }
+    init(_ isTrue: Bool?) { self = isTrue.map { $0 ? .yes : .no } ?? .unknown }
 
     var opposite: Certainty {
         switch self {

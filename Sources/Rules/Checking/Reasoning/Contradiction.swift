@@ -6,7 +6,7 @@ struct Contradiction {
     let message: String
 
     /// A condition on a field, and the clause that states it.
-    struct Demand {
+    struct Requirement {
         let path: FieldPath
         let condition: Condition
         let clause: LocatedClause
@@ -18,21 +18,25 @@ struct Contradiction {
     ///
     /// - Parameter isDocument: Whether the clauses are about a document, not about an element of a list.
     init?(in clauses: [LocatedClause], isDocument: Bool = true) {
-        let demands = clauses.compactMap { Demand($0, isDocument: isDocument) }
-        for demand in demands {
-            let gateways = isDocument ? demand.conflictWithGateway : nil
-            guard let reason = gateways ?? demand.condition.impossibility(order: demand.order) else { continue }
-            position = demand.clause.position
-            message = "\(demand.clause.excerpt) never holds: \(reason)"
+        let requirements = clauses.compactMap { Requirement($0, isDocument: isDocument) }
+        for requirement in requirements {
+            let gateways = isDocument ? requirement.conflictWithGateway : nil
+            guard let reason = gateways ?? requirement.condition.impossibility(order: requirement.order) else {
+                continue
+            }
+            position = requirement.clause.position
+            message = "\(requirement.clause.excerpt) never holds: \(reason)"
             return
         }
-        for (index, demand) in demands.enumerated() {
-            for other in demands[..<index] {
-                guard let reason = demand.conflict(with: other) ?? other.conflict(with: demand) else { continue }
-                position = demand.clause.position
+        for (index, requirement) in requirements.enumerated() {
+            for other in requirements[..<index] {
+                guard let reason = requirement.conflict(with: other) ?? other.conflict(with: requirement) else {
+                    continue
+                }
+                position = requirement.clause.position
                 let place = isDocument ? " (line \(other.clause.position.line))" : ""
                 message =
-                    "\(other.clause.excerpt)\(place) and \(demand.clause.excerpt) never hold together: \(reason)"
+                    "\(other.clause.excerpt)\(place) and \(requirement.clause.excerpt) never hold together: \(reason)"
                 return
             }
         }
@@ -40,7 +44,7 @@ struct Contradiction {
     }
 }
 
-extension Contradiction.Demand {
+extension Contradiction.Requirement {
     /// Nil if the clause is not a condition on one field.
     fileprivate init?(_ clause: LocatedClause, isDocument: Bool) {
         self.clause = clause
@@ -77,7 +81,7 @@ extension Condition {
 
 // MARK: - Two conditions
 
-extension Contradiction.Demand {
+extension Contradiction.Requirement {
     private static let remedy = "remove one, or combine them with $or"
 
     /// The conflict with the type of a member that the gateway sets. Nil if there is none.
@@ -96,7 +100,7 @@ extension Contradiction.Demand {
     }
 
     /// Why the two can't both hold for one document. Not symmetric.
-    fileprivate func conflict(with other: Contradiction.Demand) -> String? {
+    fileprivate func conflict(with other: Contradiction.Requirement) -> String? {
         if other.path.isBelow(path) { return conflict(withBelow: other) }
         guard path == other.path else { return nil }
         if condition.isAbsence, !other.condition.isAbsence {
@@ -116,7 +120,7 @@ extension Contradiction.Demand {
         return conflictOfValues(other)
     }
 
-    private func conflictOfValues(_ other: Contradiction.Demand) -> String? {
+    private func conflictOfValues(_ other: Contradiction.Requirement) -> String? {
         switch (condition, other.condition) {
         case (.compare(let lower, let least), .compare(let upper, let most))
         where lower.isLowerBound && upper.isUpperBound:
@@ -142,7 +146,7 @@ extension Contradiction.Demand {
     }
 
     /// The conflict with a condition on a field inside this one.
-    private func conflict(withBelow other: Contradiction.Demand) -> String? {
+    private func conflict(withBelow other: Contradiction.Requirement) -> String? {
         if condition.isAbsence {
             let needsField = !other.condition.isAbsence
             return needsField ? "the other condition needs '\(path.spelling)' to exist; \(Self.remedy)" : nil

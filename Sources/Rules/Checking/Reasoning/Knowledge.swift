@@ -28,10 +28,10 @@ struct Knowledge {
 
     /// Updates the knowledge after a rule has fired.
     mutating func apply(_ prediction: RulePrediction) {
-        holding = holding.filter { !prediction.touches($0.value) }
-        refuted = refuted.filter { !prediction.touches($0.value, isRefuted: true) }
-        effects.touched += prediction.touched
-        effects.touchesEverything = effects.touchesEverything || prediction.touchesEverything
+        holding = holding.filter { !prediction.mayChange($0.value) }
+        refuted = refuted.filter { !prediction.mayChange($0.value, isRefuted: true) }
+        effects.edits += prediction.edits
+        effects.mayEditEverything = effects.mayEditEverything || prediction.mayEditEverything
         indexConditions()
     }
 
@@ -79,7 +79,7 @@ struct Knowledge {
 
     private func holds(_ condition: Condition, at path: FieldPath) -> Certainty {
         switch effects.prediction(for: path) {
-        case .untouched, .keptIfParentWasObject: break
+        case .unchanged, .keptIfParentWasObject: break
         case .value(let value): return Certainty(condition.answer(for: value, order: .collation))
         case .missing: return Certainty(condition.isAbsence)
         case .noSuchPlace: return .no

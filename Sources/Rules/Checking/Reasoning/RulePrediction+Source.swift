@@ -8,17 +8,17 @@ extension RulePrediction {
     init(of rule: Rule, includesElements: Bool = true) {
         kind = rule.kind
         for placed in rule.locatedSteps where includesElements || placed.step.elements == nil {
-            let before = touched.count
+            let before = edits.count
             placed.step.action.add(placed.argument, to: &self)
             // The program may give no element.
-            if placed.step.elements != nil { for index in before..<touched.count { touched[index].touch = .unknown } }
+            if placed.step.elements != nil { for index in before..<edits.count { edits[index].edit = .unknown } }
         }
     }
 
     /// A computed blob may affect any member.
     mutating func addUnknownAttachment(_ argument: SourceNode) {
-        touched.append((["_attachments"], .unknown))
-        if argument.member("blob") != nil { touchesEverything = true }
+        edits.append((["_attachments"], .unknown))
+        if argument.member("blob") != nil { mayEditEverything = true }
     }
 
     /// Nil if the action names no blob, or a program names the blob.
@@ -30,10 +30,10 @@ extension RulePrediction {
     mutating func addMerge(_ patch: SourceNode, _ path: [String]) {
         switch patch.content {
         case .object(let members) where patch.isComputed || members.isEmpty:
-            if !path.isEmpty { touched.append((path, .unknown)) }
+            if !path.isEmpty { edits.append((path, .unknown)) }
         case .object(let members): for member in members { addMerge(member.value, path + [member.name]) }
-        case .null: touched.append((path, .removed))
-        case .bool, .number, .string, .list: touched.append((path, Self.value(patch)))
+        case .null: edits.append((path, .removed))
+        case .bool, .number, .string, .list: edits.append((path, Self.value(patch)))
         }
     }
 
@@ -43,20 +43,20 @@ extension RulePrediction {
     mutating func addValue(_ node: SourceNode, _ path: [String], isMerge: Bool) {
         if isMerge { return addMerge(node, path) }
         guard node.hasComputedParts, !node.isComputed, case .object(let members) = node.content else {
-            return touched.append((path, Self.value(node)))
+            return edits.append((path, Self.value(node)))
         }
         for member in members { addValue(member.value, path + [member.name], isMerge: false) }
     }
 
-    static func value(_ node: SourceNode) -> Touch { node.hasComputedParts ? .unknown : .set(node.jsonText) }
+    static func value(_ node: SourceNode) -> Edit { node.hasComputedParts ? .unknown : .set(node.jsonText) }
 
     /// An operation on a list element shifts other elements, so it counts as a change of the list.
-    mutating func touch(_ path: [String], _ touch: Touch) {
+    mutating func addEdit(_ path: [String], _ edit: Edit) {
         let position = path.firstIndex { $0 == "-" || !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
         if let position {
-            touched.append((Array(path[..<position]), .unknown))
+            edits.append((Array(path[..<position]), .unknown))
         } else {
-            touched.append((path, touch))
+            edits.append((path, edit))
         }
     }
 }

@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// The effects of a rule, as far as they are known before any document is seen.
 struct RulePrediction: Sendable {
-    enum Touch: Sendable {
+    enum Edit: Sendable {
         /// The member has this value.
         case set(JSONText)
         /// The member no longer exists.
@@ -15,9 +15,9 @@ struct RulePrediction: Sendable {
 
     /// The changes to members, in order. A path names members of objects, never elements of lists: a change inside a
     /// list is an unknown change of the list.
-    var touched: [(path: [String], touch: Touch)] = []
+    var edits: [(path: [String], edit: Edit)] = []
     /// Whether a whole merge or patch is computed: it may change all members that rules of this kind may write.
-    var touchesEverything = false
+    var mayEditEverything = false
     var kind = RuleFileKind.rules
     /// Whether the document becomes a tombstone.
     var deletes = false
@@ -27,13 +27,13 @@ struct RulePrediction: Sendable {
     var isGuarded = false
 
     /// Whether the rule may change the document.
-    var touchesDocument: Bool { touchesEverything || !touched.isEmpty }
+    var mayEditDocument: Bool { mayEditEverything || !edits.isEmpty }
 }
 
 /// What is known about one field after a rule has acted.
 enum FieldPrediction {
     /// It has its old value.
-    case untouched
+    case unchanged
     /// It has its old value if its parent was an object. The parent is an object now, but may not have been one before.
     case keptIfParentWasObject
     case value(JSONValue)
@@ -49,18 +49,18 @@ extension RulePrediction {
     /// What is known about the field after the rule has acted.
     func prediction(for path: FieldPath) -> FieldPrediction {
         var parentMayHaveChanged = false
-        for (names, touch) in touched.reversed() {
-            guard let prediction = Self.prediction(for: path.steps, names, touch) else { continue }
+        for (names, edit) in edits.reversed() {
+            guard let prediction = Self.prediction(for: path.steps, names, edit) else { continue }
             guard case .keptIfParentWasObject = prediction else { return parentMayHaveChanged ? .unknown : prediction }
             parentMayHaveChanged = true
         }
         let member = String(decoding: path.steps[0].name, as: UTF8.self)
-        if touchesEverything, kind.mayWrite(member) { return .unknown }
-        return parentMayHaveChanged ? .keptIfParentWasObject : .untouched
+        if mayEditEverything, kind.mayWrite(member) { return .unknown }
+        return parentMayHaveChanged ? .keptIfParentWasObject : .unchanged
     }
 
     /// Nil if the paths don't overlap.
-    private static func prediction(for steps: [FieldPath.Step], _ names: [String], _ touch: Touch) -> FieldPrediction? {
+    private static func prediction(for steps: [FieldPath.Step], _ names: [String], _ edit: Edit) -> FieldPrediction? {
         let common = zip(steps, names).prefix { $0.name.elementsEqual($1.utf8) }.count
         guard common == min(steps.count, names.count) else {
             // Other attachments stay: `_attachments` is always an object.
@@ -69,13 +69,13 @@ extension RulePrediction {
             return steps[common].position == nil ? .keptIfParentWasObject : .unknown
         }
         if names.count > steps.count {
-            switch touch {
+            switch edit {
             case .set, .attached: return .present
             case .removed, .unknown: return .unknown
             }
         }
         let below = Array(steps[names.count...])
-        switch touch {
+        switch edit {
         case .removed: return .missing
         case .unknown: return .unknown
         case .attached: return below.isEmpty ? .present : .unknown
@@ -89,19 +89,19 @@ extension RulePrediction {
     }
 
     /// Whether a selector that holds may stop holding, or a refuted one may start to hold.
-    func touches(_ selector: Selector, isRefuted: Bool = false) -> Bool {
+    func mayChange(_ selector: Selector, isRefuted: Bool = false) -> Bool {
         switch selector {
         case .all(let selectors), .any(let selectors), .none(let selectors):
-            selectors.contains { touches($0, isRefuted: isRefuted) }
-        case .not(let selector): touches(selector, isRefuted: isRefuted)
+            selectors.contains { mayChange($0, isRefuted: isRefuted) }
+        case .not(let selector): mayChange(selector, isRefuted: isRefuted)
         case .field(let path, _):
             switch prediction(for: path) {
-            case .untouched: false
+            case .unchanged: false
             // A field with a condition that holds is in an object. Without a parent object, no condition holds.
             case .keptIfParentWasObject: isRefuted
             default: true
             }
-        case .value: touchesDocument
+        case .value: mayEditDocument
         }
     }
 }

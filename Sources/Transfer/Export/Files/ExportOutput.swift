@@ -101,7 +101,7 @@ final class ExportOutput {
     }
 
     /// Runs `body` on the thread, once everything written so far is in the file or queued for compression.
-    private func whenIdle<Result>(_ body: (WrittenFile) throws -> Result) throws -> Result {
+    private func afterPendingWrites<Result>(_ body: (WrittenFile) throws -> Result) throws -> Result {
         try flush()
         return try queue.sync {
             if let failure = state.quietly(\.failure) { throw failure }
@@ -113,24 +113,24 @@ final class ExportOutput {
     /// Flushes everything and ends the gzip member, so that the output can be read up to here.
     ///
     /// - Returns: The save point; if this is a file, it is on disk.
-    func save() throws -> SavePoint { try whenIdle { try $0.save() } }
+    func save() throws -> SavePoint { try afterPendingWrites { try $0.save() } }
 
     /// Like ``save()``, for the end. An empty compressed output still gets one gzip member, because an empty file is
     /// not valid gzip.
-    func finish() throws -> SavePoint { try whenIdle { try $0.finish() } }
+    func finish() throws -> SavePoint { try afterPendingWrites { try $0.finish() } }
 
     /// Truncates the file to a save point and discards the rest. Call only before anything is written.
     ///
     /// - Parameter body: Gets the bytes before the save point, in pieces.
     /// - Returns: False if the file does not have those bytes; it is then emptied.
-    func truncate(to point: SavePoint, lookingAt body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
-        let isWhole = try whenIdle { try $0.truncate(to: point, lookingAt: body) }
+    func truncate(to point: SavePoint, inspecting body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
+        let isWhole = try afterPendingWrites { try $0.truncate(to: point, inspecting: body) }
         plainCount = isWhole ? point.byteCount : 0
         return isWhole
     }
 
     /// Reads everything that was saved, from the beginning. Later writes are appended.
-    func readAll(_ body: ([UInt8]) throws -> Void) throws { try whenIdle { try $0.readAll(body) } }
+    func readAll(_ body: ([UInt8]) throws -> Void) throws { try afterPendingWrites { try $0.readAll(body) } }
 }
 
 /// The file behind an ``ExportOutput``. Used by one thread at a time.
@@ -189,7 +189,7 @@ private final class WrittenFile: @unchecked Sendable {
         return try save()
     }
 
-    func truncate(to point: ExportOutput.SavePoint, lookingAt body: ([UInt8]) throws -> Void) throws -> Bool {
+    func truncate(to point: ExportOutput.SavePoint, inspecting body: ([UInt8]) throws -> Void) throws -> Bool {
         compressed.removeAll()
         digest = RunningDigest(.sha256)
         try file.seek(to: 0)

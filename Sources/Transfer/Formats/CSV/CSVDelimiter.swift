@@ -20,7 +20,7 @@ package struct CSVDelimiter: Sendable, Equatable {
     var name: String { byte == 0x09 ? "tab" : "'\(String(decoding: [byte], as: UTF8.self))'" }
 
     /// Another common delimiter that occurs in a row without this one; nil if there is none.
-    func probable(in row: [UInt8]) -> CSVDelimiter? {
+    func likelyDelimiter(in row: [UInt8]) -> CSVDelimiter? {
         Self.common.first { $0 != byte && row.contains($0) }.map { CSVDelimiter(byte: $0) }
     }
 

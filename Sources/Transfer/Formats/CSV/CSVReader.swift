@@ -74,7 +74,8 @@ struct CSVReader: DocumentsReader {
                 }
                 names = bytes.withoutLineBreak
                 header = (header ?? []) + names
-                if record.cells.count == 1, !record.cells[0].isQuoted, let other = delimiter.probable(in: bytes) {
+                if record.cells.count == 1, !record.cells[0].isQuoted, let other = delimiter.likelyDelimiter(in: bytes)
+                {
                     throw SourceError(
                         .header(
                             "the header has one column; add --delimiter \(other.name), or quote the name if that character "

@@ -39,7 +39,7 @@ package struct CSVWriter: Sendable {
         for (index, column) in columns.enumerated() {
             if index > 0 { output.append(delimiter) }
             // If only this delimiter is missing, a reader could split the cell at another one.
-            let isAmbiguous = columns.count == 1 && separator.probable(in: column.header) != nil
+            let isAmbiguous = columns.count == 1 && separator.likelyDelimiter(in: column.header) != nil
             output.appendCell(column.header[...], delimiter, isQuoted: isAmbiguous)
         }
         output.append(contentsOf: "\r\n".utf8)

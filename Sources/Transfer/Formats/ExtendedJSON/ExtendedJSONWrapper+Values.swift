@@ -5,7 +5,7 @@ internal import LosslessJSON
 extension ExtendedJSONWrapper {
     /// The content unchanged, if it is a string that passes `isValid`.
     func text(
-        where isValid: ([UInt8]) -> Bool, orNeeds expected: String
+        where isValid: ([UInt8]) -> Bool, orExpected expected: String
     ) throws(ExtendedJSONError) -> [UInt8] {
         guard let characters = content.value.utf8, isValid(characters) else { throw error(expected) }
         return Array(content.value.bytes)
@@ -85,7 +85,7 @@ extension ExtendedJSONWrapper {
         guard value.childCount == 2, let collection = value["$ref"], collection.kind == .string, let id = value["$id"],
             let wrapper = ExtendedJSONWrapper(id), wrapper.kind == .objectID
         else { throw error("$ref, a string, and $id, an $oid") }
-        let hex = try wrapper.text(where: Self.isObjectID, orNeeds: "24 hexadecimal digits")
+        let hex = try wrapper.text(where: Self.isObjectID, orExpected: "24 hexadecimal digits")
         return Array(#"{"$ref":"#.utf8) + collection.bytes + Array(#","$id":"#.utf8) + hex + [UInt8(ascii: "}")]
     }
 

@@ -75,9 +75,9 @@ struct ExtendedJSONWrapper {
     private func plainValue() throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         switch kind {
-        case .objectID: return try text(where: Self.isObjectID, orNeeds: "24 hexadecimal digits")
-        case .uuid: return try text(where: Self.isUUID, orNeeds: "a 36-character UUID")
-        case .symbol, .code: return try text(where: { _ in true }, orNeeds: "a string")
+        case .objectID: return try text(where: Self.isObjectID, orExpected: "24 hexadecimal digits")
+        case .uuid: return try text(where: Self.isUUID, orExpected: "a 36-character UUID")
+        case .symbol, .code: return try text(where: { _ in true }, orExpected: "a string")
         case .date: return try date()
         case .int32: return try number("a 32-bit integer") { Int32($0) != nil }
         case .int64: return try number("a 64-bit integer") { Int64($0) != nil }

@@ -52,18 +52,18 @@ struct BrokenDocument {
 
     /// Returns whether the end was found.
     private mutating func skip(_ window: inout TextWindow, to end: inout some BrokenTextScanner) -> Bool {
-        var looked = 0
+        var scannedCount = 0
         while true {
-            while looked < window.count {
-                let byte = window[looked]
-                looked += 1
+            while scannedCount < window.count {
+                let byte = window[scannedCount]
+                scannedCount += 1
                 guard let behind = end.scan(byte) else { continue }
-                keep(looked - behind, of: &window)
+                keep(scannedCount - behind, of: &window)
                 return true
             }
-            let sure = max(looked - end.undecidedCount, 0)
-            keep(sure, of: &window)
-            looked -= sure
+            let decidedCount = max(scannedCount - end.undecidedCount, 0)
+            keep(decidedCount, of: &window)
+            scannedCount -= decidedCount
             guard window.fill() else {
                 keep(window.count, of: &window)
                 return false

@@ -19,8 +19,8 @@ final class InputFile {
         while true {
             if let piece = try descriptor.read() { return piece.isEmpty ? nil : piece }
             // Interrupted, or a stdin that another program made non-blocking.
-            var interest = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-            poll(&interest, 1, -1)
+            var pollRequest = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+            poll(&pollRequest, 1, -1)
         }
     }
 }

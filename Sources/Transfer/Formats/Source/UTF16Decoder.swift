@@ -18,8 +18,8 @@ struct UTF16Decoder {
     /// - Throws: `SourceError`: `.encoding` for UTF-32, without a place.
     init?(head: [UInt8]) throws(SourceError) {
         guard head.count >= 2, head.count % 2 == 0 || head.count >= Self.headCount else { return nil }
-        let isWide = head.prefix(Self.headCount).count { $0 == 0 } == 3
-        if isWide || head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
+        let isUTF32 = head.prefix(Self.headCount).count { $0 == 0 } == 3
+        if isUTF32 || head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
             throw SourceError(.encoding(Self.remedy("the text is UTF-32", from: "UTF-32")), at: TextPlace())
         }
         switch (head[0], head[1]) {

@@ -15,7 +15,7 @@ struct AttachmentComparison: Sendable {
     let document: ImportDocument
     let current: JSONText
     /// Whether attachments that the document does not name are kept.
-    let keepsOthers: Bool
+    let keepsUnnamed: Bool
     let reading: AttachmentReading
     let dialect: GatewayDialect
     /// Reads the gateway's attachment if its digest can't decide. Returns a digest of the same kind as `other`; nil if
@@ -46,7 +46,7 @@ struct AttachmentComparison: Sendable {
             }
         }
         for old in present {
-            if keepsOthers {
+            if keepsUnnamed {
                 result.written.append(old)
             } else {
                 result.operations.append(.remove(JSONPointer(tokens: ["_attachments", old.name])))

@@ -15,7 +15,7 @@ struct ImportConflicts: Sendable {
     let contact: GatewayContact
     let reading: AttachmentReading
     /// Whether an imported successor of the existing document is accepted without a conflict, as in a restore.
-    let admitsSuccessors: Bool
+    let acceptsSuccessors: Bool
 
     /// - Returns: Nil if no policy applies.
     /// - Parameter missing: The names of the imported attachments that the gateway's document lacks.
@@ -26,7 +26,7 @@ struct ImportConflicts: Sendable {
         let incoming = leaf(of: document, try await described(document, current, missing))
         var existing = ConflictLeaf(current, revision: revision.text, after: [])
         if incoming.history.count > 1 || document.text.root["_revisions"] != nil {
-            if admitsSuccessors, incoming.history.contains(revision.text) { return .keep(Self.imported) }
+            if acceptsSuccessors, incoming.history.contains(revision.text) { return .keep(Self.imported) }
             let stored = try await contact.ask {
                 try await gateway.document(document.id, revision: revision, with: .history)
             }
@@ -45,7 +45,7 @@ struct ImportConflicts: Sendable {
         else { return .keep(Self.imported) }
         let names = Set(document.attachments.map(\.name))
         let incoming = leaf(of: document, try await described(document, nil, names))
-        if admitsSuccessors, incoming.history.contains(existing.revision) { return .keep(Self.imported) }
+        if acceptsSuccessors, incoming.history.contains(existing.revision) { return .keep(Self.imported) }
         if try await isUnedited(incoming, document, [:]) { return .keep(Self.existing) }
         return try await resolution(of: document, existing, incoming)
     }
@@ -54,22 +54,23 @@ struct ImportConflicts: Sendable {
     /// successor of that revision.
     private func leaf(of document: ImportDocument, _ text: JSONText) -> ConflictLeaf {
         let stored = ConflictLeaf(text)
-        if admitsSuccessors {
-            return stored ?? ConflictLeaf(text, revision: document.revision?.text ?? Self.unnamed, after: [])
+        if acceptsSuccessors {
+            return stored
+                ?? ConflictLeaf(text, revision: document.revision?.text ?? Self.placeholderRevision, after: [])
         }
         let history = stored?.history ?? document.revision.map { [$0.text] } ?? []
-        return ConflictLeaf(text, revision: Self.unnamed, after: history)
+        return ConflictLeaf(text, revision: Self.placeholderRevision, after: history)
     }
 
     /// The placeholder for the revision of a document without one.
-    private static let unnamed = "imported"
+    private static let placeholderRevision = "imported"
 
     /// Whether an imported document without its own revision equals the revision that it names, if the gateway still
     /// has that one. All later changes of the gateway's document are then newer.
     private func isUnedited(
         _ incoming: ConflictLeaf, _ document: ImportDocument, _ known: [String: JSONText]
     ) async throws -> Bool {
-        guard !admitsSuccessors, !incoming.isDeleted, let revision = document.revision else { return false }
+        guard !acceptsSuccessors, !incoming.isDeleted, let revision = document.revision else { return false }
         var base = known[revision.text]
         if base == nil { base = try await revisions([revision.text], of: document.id)[revision.text] }
         guard let base else { return false }
@@ -113,7 +114,8 @@ struct ImportConflicts: Sendable {
             }
             written.append(WrittenAttachment(name: attachment.name, head: head, data: nil))
         }
-        return try JSONText(ImportBody(document.text, leavingOut: VersionMembers.made, attachments: written).bytes)
+        return try JSONText(
+            ImportBody(document.text, leavingOut: VersionMembers.neverAccepted, attachments: written).bytes)
     }
 
     /// Old revisions that the gateway still has.

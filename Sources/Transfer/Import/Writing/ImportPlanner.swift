@@ -29,7 +29,7 @@ struct ImportPlanner: Sendable {
         conflicts = settings.policies.map { policies in
             ImportConflicts(
                 policies: policies, gateway: gateway, contact: contact, reading: rendering.reading,
-                admitsSuccessors: settings.mode == .restore)
+                acceptsSuccessors: settings.mode == .restore)
         }
     }
 
@@ -78,7 +78,7 @@ struct ImportPlanner: Sendable {
     private func step(
         _ document: ImportDocument, inConflictWith current: JSONText, _ revision: RevisionID, _ acceptsExisting: Bool
     ) async throws -> ImportStep {
-        let missing = try await compared(document, current, revision, keepsOthers: false).missing
+        let missing = try await compared(document, current, revision, keepsUnnamed: false).missing
         switch try await conflicts?.resolution(of: document, over: current, revision, missing: missing) {
         case nil:
             guard settings.mode == .restore else {
@@ -125,22 +125,22 @@ struct ImportPlanner: Sendable {
                 try Self.patch(document.text).root, numbersAsWritten: !gateway.dialect.rewritesNumbers)
             : document.text
         // RFC 7396: a null member is removed.
-        let keepsOthers = isMerge && document.text.root["_attachments"]?.kind != .null
+        let keepsUnnamed = isMerge && document.text.root["_attachments"]?.kind != .null
         return try await change(
-            document, text, over: current, revision, keepsOthers: keepsOthers, isAllowed: settings.mode != .insert)
+            document, text, over: current, revision, keepsUnnamed: keepsUnnamed, isAllowed: settings.mode != .insert)
     }
 
     /// - Parameters:
     ///   - text: The new content of the document.
-    ///   - keepsOthers: Whether attachments that the document does not name are kept.
+    ///   - keepsUnnamed: Whether attachments that the document does not name are kept.
     ///   - isAllowed: If false, any difference is a conflict.
     private func change(
         _ document: ImportDocument, _ text: JSONText, over current: JSONText, _ revision: RevisionID,
-        keepsOthers: Bool = false, isAllowed: Bool = true
+        keepsUnnamed: Bool = false, isAllowed: Bool = true
     ) async throws -> ImportStep {
         let text = Self.keepingExpiry(text, of: current)
         // The attachments that are kept, and a patch operation for each one that changes.
-        let attachments = try await compared(document, current, revision, keepsOthers: keepsOthers)
+        let attachments = try await compared(document, current, revision, keepsUnnamed: keepsUnnamed)
         var patch = JSONPatch.difference(
             from: current.root, to: text.root, leavingOut: VersionMembers.names,
             numbersAsWritten: !gateway.dialect.rewritesNumbers
@@ -164,10 +164,11 @@ struct ImportPlanner: Sendable {
     }
 
     private func compared(
-        _ document: ImportDocument, _ current: JSONText, _ revision: RevisionID, keepsOthers: Bool
+        _ document: ImportDocument, _ current: JSONText, _ revision: RevisionID, keepsUnnamed: Bool
     ) async throws -> AttachmentComparison.Result {
         try await AttachmentComparison(
-            document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
+            document: document, current: current, keepsUnnamed: keepsUnnamed, reading: reading,
+            dialect: gateway.dialect,
             currentDigest: { [digests] name, other in
                 try await digests.digest(of: name, document.id, revision, like: other)
             }
@@ -191,13 +192,13 @@ struct ImportPlanner: Sendable {
                 written.append(try await rendering.rendered(attachment, document.text, current))
             }
         }
-        let body = ImportBody(text, leavingOut: VersionMembers.written, revision: revision, attachments: written)
+        let body = ImportBody(text, leavingOut: VersionMembers.generated, revision: revision, attachments: written)
         return sentAlone.isEmpty ? .write(body, outcome) : .stream(body, sentAlone, outcome)
     }
 
     /// The document without version members and attachments.
     private static func plain(_ document: JSONText) throws -> JSONText {
-        try JSONText(ImportBody(document, leavingOut: VersionMembers.written).bytes)
+        try JSONText(ImportBody(document, leavingOut: VersionMembers.generated).bytes)
     }
 
     /// The imported document as a merge patch.
@@ -206,7 +207,7 @@ struct ImportPlanner: Sendable {
     /// - Parameter isPlain: Whether the tombstone contains only the document's id.
     private static func tombstone(_ document: ImportDocument, _ revision: RevisionID, isPlain: Bool) -> ImportBody {
         guard isPlain else {
-            return ImportBody(document.text, leavingOut: VersionMembers.written, revision: revision)
+            return ImportBody(document.text, leavingOut: VersionMembers.generated, revision: revision)
         }
         var writer = JSONWriter()
         writer.object { writer in
@@ -257,15 +258,15 @@ extension ImportBody {
 /// Members that describe the version of a document. The gateway manages them.
 enum VersionMembers {
     /// Members that the gateway generates for each revision.
-    static let written: Set<[UInt8]> = made.union([Array("_rev".utf8), Array("_revisions".utf8)])
+    static let generated: Set<[UInt8]> = neverAccepted.union([Array("_rev".utf8), Array("_revisions".utf8)])
     /// Members that no gateway accepts, not even in a restore.
-    static let made = Set(
+    static let neverAccepted = Set(
         ["_cv", "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_attachments"].map { Array($0.utf8) })
     /// The members beginning with `_` that the server accepts; nil if it accepts any.
     static func accepted(by dialect: GatewayDialect) -> Set<[UInt8]>? {
         switch dialect {
         case .syncGateway: nil
-        case .couchDB: written.union(couchDB)
+        case .couchDB: generated.union(couchDB)
         }
     }
 

@@ -39,7 +39,7 @@ struct RevisionRestorer: Sendable {
             guard settings.showsDocuments else { continue }
             let text = document.document.text
             let attachments = try await rendering.described(document.document.attachments, text, nil)
-            let body = ImportBody(text, leavingOut: VersionMembers.made, attachments: attachments)
+            let body = ImportBody(text, leavingOut: VersionMembers.neverAccepted, attachments: attachments)
             results.show(body.bytes, at: document.index)
         }
         guard settings.preview == nil else { return conflicts }
@@ -114,7 +114,7 @@ struct RevisionRestorer: Sendable {
         for attachment in open.document.attachments {
             written.append(try await rendered(attachment, open.document.text))
         }
-        let body = ImportBody(open.document.text, leavingOut: VersionMembers.made, attachments: written)
+        let body = ImportBody(open.document.text, leavingOut: VersionMembers.neverAccepted, attachments: written)
         return Write(
             open: open, revision: revision, document: BulkDocument(id: open.document.id, segments: body.segments))
     }

@@ -74,7 +74,7 @@ extension FleetSnapshot.Member {
     var isWorking: Bool { runs || shares }
 
     /// Whether its process ends by itself: a command, or a one-shot run.
-    var isPassing: Bool { role.isEmpty && !shares }
+    var isOneShot: Bool { role.isEmpty && !shares }
 
     fileprivate func isCalled(_ name: String) -> Bool {
         let words = holder.split(separator: " ")

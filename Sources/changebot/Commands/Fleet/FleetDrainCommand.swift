@@ -49,7 +49,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
 
     private func ask(_ engine: Engine) throws -> FleetSnapshot.Member {
         let member = try engine.snapshot().member(member)
-        guard !member.isPassing else {
+        guard !member.isOneShot else {
             throw CommandError(
                 .usage, "this process ends by itself and can't be drained: \(member.holder.visible)")
         }

@@ -26,7 +26,7 @@ struct FleetReleaseCommand: AsyncParsableCommand {
         try fleet.asking { engine in
             let snapshot = try engine.snapshot()
             guard let member = try chosen(snapshot) else { return try Console.write(["no member is active"]) }
-            try engine.release(member, drains: self.member != nil && !member.isPassing)
+            try engine.release(member, drains: self.member != nil && !member.isOneShot)
             guard member.runs || member.shares else {
                 return try Console.write(["it had no lease, and is drained now: \(member.id), \(member.holder.visible)"]
                 )

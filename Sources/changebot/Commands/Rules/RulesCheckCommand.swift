@@ -80,10 +80,10 @@ struct RulesCheckCommand: AsyncParsableCommand {
                 .check(set.relatedSelectors)
             guard !set.locatedWrites.isEmpty || set.hasEnteringRules else { return }
             let info = try await contact.connect(to: gateway)
-            let fit = DatabaseCompatibility(gateway: gateway, info: info, writes: set.locatedWrites)
-            result.warnings += fit.expiryWarnings + fit.idWarnings
+            let compatibility = DatabaseCompatibility(gateway: gateway, info: info, writes: set.locatedWrites)
+            result.warnings += compatibility.expiryWarnings + compatibility.idWarnings
             result.warnings += set.firstLookWarnings(documents: info.documentCount)
-            result.warnings += try await contact.ask { try await fit.keyspaceWarnings() }
+            result.warnings += try await contact.ask { try await compatibility.keyspaceWarnings() }
         }
         return result
     }

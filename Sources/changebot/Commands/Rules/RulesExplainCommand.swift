@@ -81,7 +81,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
             if bytes.allSatisfy({ " \t\r\n".utf8.contains($0) }) {
                 throw failure(error, "there is no document; write one JSON object")
             }
-            if let second = beginningOfSecond(error) { throw failure(second, "a second document begins; \(one)") }
+            if let second = startOfSecondDocument(error) { throw failure(second, "a second document begins; \(one)") }
             guard bytes.first(where: { !" \t\r\n".utf8.contains($0) }) == UInt8(ascii: "{") else {
                 throw failure(
                     error,
@@ -101,7 +101,7 @@ struct RulesExplainCommand: AsyncParsableCommand {
         "explain takes one document: leave one in the file, or see all of them with `changebot rules try`"
 
     /// The place where a second document begins after a complete one, as in NDJSON; nil for any other error.
-    private static func beginningOfSecond(_ error: JSONError) -> JSONError? {
+    private static func startOfSecondDocument(_ error: JSONError) -> JSONError? {
         guard case .unexpectedByte(UInt8(ascii: "{"), expected: .endOfText) = error.reason else { return nil }
         return error
     }

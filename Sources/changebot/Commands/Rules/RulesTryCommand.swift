@@ -114,7 +114,7 @@ private struct RuleTrial {
                     isListing: true)
             }
             earlier?.add(id, await ruleSet.lastSeen(of: document.text, now: now))
-        case .error(let error): throw CommandError(.invalidData, "\(path):\(error.complaint)", isListing: true)
+        case .error(let error): throw CommandError(.invalidData, "\(path):\(error.message)", isListing: true)
         }
     }
 
@@ -128,7 +128,7 @@ private struct RuleTrial {
             bytes += document.bytes.count
         case .error(let error):
             hasErrors = true
-            CommandError(.invalidData, "\(input):\(error.complaint)", isListing: true).report()
+            CommandError(.invalidData, "\(input):\(error.message)", isListing: true).report()
         }
         if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide() }
     }
@@ -185,7 +185,7 @@ private struct EarlierDocuments {
 
 extension SourceDocumentError {
     /// The error as `LINE:COLUMN: what is wrong; what to do`.
-    fileprivate var complaint: String {
+    fileprivate var message: String {
         switch reason {
         case .json: "\(place): not JSON: \(reason); correct it"
         case .notAnObject: "\(place): a document must be an object; correct it"
