@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The arrows between the targets: each imports only what stands below it, and what the manifest names.
+/// The dependencies between targets: each imports only lower layers, and only what the manifest names.
 @Suite struct ArchitectureTests {
     /// From the lowest layer to the highest. A target may import those of lower layers only.
     private static let layers = [
@@ -30,7 +30,8 @@ import Testing
         var modules: Set<String> = []
         for case let file as URL in files where file.pathExtension == "swift" {
             for bytes in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
-                // Most lines begin otherwise, and a regular expression takes long in a debug build.
+                // Check the first byte first: most lines begin otherwise, and regular expressions are slow in a debug
+                // build.
                 guard let first = bytes.first, first == UInt8(ascii: "i") || first == UInt8(ascii: "p") else {
                     continue
                 }
@@ -68,7 +69,7 @@ import Testing
         #expect(Set(targets).subtracting(tools) == Set(Self.layers.joined()))
     }
 
-    /// What a program outside the package can use. Everything else is `package`.
+    /// The API for programs outside the package. Everything else is `package`.
     @Test func onlyLibrariesArePublic() throws {
         let libraries: Set = ["GatewayClient", "LosslessJSON", "TodoData", "TypedDocuments"]
         let files = try #require(
@@ -93,7 +94,7 @@ import Testing
 
     // MARK: - Names on the pages
 
-    /// The texts of all source files that declare or extend a type, by its name without the types around it.
+    /// The texts of all source files that declare or extend a type, by its name without enclosing types.
     private static let declarations: [String: [String]] = {
         var texts: [String: [String]] = [:]
         for folder in ["Sources", "Tests"] {
@@ -111,8 +112,8 @@ import Testing
         return texts
     }()
 
-    /// All matches, each with its groups; a group without a part in the match is empty. Swift's own regular expressions
-    /// take long in a debug build.
+    /// All matches with their groups; a group without a match is empty. Swift's own regular expressions are slow in a
+    /// debug build.
     private static func matches(_ pattern: String, in text: String) -> [[String]] {
         guard let expression = try? NSRegularExpression(pattern: pattern) else { return [] }
         let whole = text as NSString
@@ -126,7 +127,7 @@ import Testing
 
     /// Whether a file that declares or extends the type declares a member of this name.
     ///
-    /// - Parameter labels: Those of a function's arguments; nil: whatever they are.
+    /// - Parameter labels: The labels of a function's arguments; nil: any.
     private static func isDeclared(_ member: String, of type: String, labels: [String]?) -> Bool {
         let kinds = "func|var|let|struct|class|enum|actor|typealias|case(?: [^\n]*)?"
         let name = member == "init" ? #"\binit\b"# : #"\b(?:\#(kinds)) `?\#(member)\b"#
@@ -134,7 +135,7 @@ import Testing
         return (declarations[type] ?? []).contains { !matches(name + arguments, in: $0).isEmpty }
     }
 
-    /// `Type.member` and `Type.member(label:)` stand for what the code declares under these names.
+    /// `Type.member` and `Type.member(label:)` on pages name declarations in the code.
     @Test func pagesNameDeclaredMembers() throws {
         let folder = Self.root.appending(path: "Sources/changebot/changebot.docc/Architecture")
         var count = 0
@@ -153,9 +154,9 @@ import Testing
         #expect(count > 100)
     }
 
-    /// `Type` alone stands for a type that the code declares or extends.
+    /// `Type` alone on a page names a type that the code declares or extends.
     @Test func pagesNameDeclaredTypes() throws {
-        // Of the language, and the folder of the traces.
+        // A type of Swift, and the folder of the traces.
         let foreign: Set = ["Codable", "Golden"]
         let targets = Set(
             try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path))
@@ -182,7 +183,7 @@ import Testing
         #expect(!Self.isDeclared("plan", of: "Planner", labels: ["nowhere"]))
     }
 
-    /// What starts a process, a server or an engine.
+    /// Calls that start a process, a server or an engine.
     private static let starters = [
         "BotTestBed.with", "ChildProcess(", "EngineTestBed.with", "Program.run(", "RawConnection(", "ScriptedServer {",
         "SecureTestServer(", "TestPostgres", "TestRelay(", "TestServer {",

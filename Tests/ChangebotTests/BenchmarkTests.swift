@@ -3,9 +3,9 @@ import GatewayClient
 import TestKit
 import Testing
 
-/// What measures the program.
+/// The benchmarks of the program.
 @Suite(.limitedParallelism) struct BenchmarkTests {
-    /// It waited for ever for a bot that could not start.
+    /// Regression: it waited forever for a bot that could not start.
     @Test func benchmarkWithoutItsRulesIsReported() async throws {
         try await Program.withDirectory { folder in
             let errors = folder + "/errors"
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// The figures are what the program's own summary counts.
+    /// The figures are those of the program's own summary.
     @Test func jobsAreMeasuredAgainstAnyGateway() async throws {
         try await Program.withDirectory { folder in
             try await Program.withGateway { url in
@@ -33,7 +33,7 @@ import Testing
                     let measured = try String(contentsOfFile: figures, encoding: .utf8)
                     #expect(measured.contains(#""case":"\#(name)","measure":"changebot: documents per request""#))
                 }
-                // Whether it is reached depends on the machine.
+                // Whether the target is reached depends on the machine.
                 #expect(output.contains("  feed-all: changebot: documents per request at least 100.0: "), "\(output)")
             }
         }

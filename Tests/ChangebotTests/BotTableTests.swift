@@ -2,13 +2,13 @@ import Testing
 
 @testable import changebot
 
-/// Which bots start, stop and get new rules, as a value.
+/// Decisions about which bots start, stop and get new rules.
 @Suite struct BotTableTests {
     private static func bot(_ name: String, feed: String = "longpoll", rules: String = "1") -> BotTable.Bot {
         BotTable.Bot(name: name, signature: ["feed": [feed]], rulesHash: rules)
     }
 
-    /// Running, with these bots.
+    /// A table with these bots, all running.
     private static func table(_ names: String..., policy: BotFailurePolicy = .continue) -> BotTable {
         var table = BotTable(names.map { bot($0) }, policy: policy)
         #expect(table.begin() == names.map { .start($0) })
@@ -27,7 +27,7 @@ import Testing
     func reloadChangesOnlyDifferentBots(bots: [BotTable.Bot], actions: [BotTable.Action]) {
         var table = Self.table("a", "b")
         #expect(table.reload(bots, isShuttingDown: false) == actions)
-        // Once is enough.
+        // A second reload has no effect.
         #expect(table.reload(bots, isShuttingDown: false).isEmpty)
     }
 
@@ -68,7 +68,7 @@ import Testing
         #expect(table.failed.isEmpty)
     }
 
-    /// It is reported by the exit of the process.
+    /// The exit of the process reports it.
     @Test func onlyBotNeedsNoReport() {
         var table = Self.table("a")
         #expect(table.ended("a", failed: true, isShuttingDown: false).isEmpty)

@@ -71,7 +71,7 @@ import Testing
             let state = try await shown(bed).root
             #expect(state["sequence"].map { Array($0.bytes) } == Array(json.utf8))
             #expect(state["reason"]?.string == "set by hand")
-            // As people write it, and as the log shows it.
+            // Without quotes, as people write it and as the log shows it.
             let plain = json.split(separator: "\"").joined()
             #expect(set.errors.contains("continues after \(plain);"), "\(set.errors)")
             let text = try await bed.command("checkpoint", "show").output
@@ -130,7 +130,7 @@ import Testing
         try await CommandTestBed.with(rules: Self.rules) { bed in
             try await bed.runOnce()
             let before = try await shown(bed).root["sequence"].map { Array($0.bytes) }
-            // A file that can't grow beyond 64 blocks stands for the disk.
+            // A limit of 64 blocks for files simulates a full disk.
             let process = try ChildProcess([
                 "/bin/sh", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh", Program.path, "checkpoint", "set",
                 "7-" + String(repeating: "x", count: 100_000), "--state", bed.state,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import changebot
 
-/// What holds for the options of all commands: short names, completions, the version.
+/// The options of all commands: short names, completions, the version.
 @Suite(.limitedParallelism) struct CommandLineTests {
     /// An option, a flag or an argument of a command, from `--experimental-dump-help`.
     private struct Parameter {
@@ -45,7 +45,7 @@ import Testing
         "rules": "r",
     ]
 
-    /// A letter means the same everywhere, and no command that has the option lacks the letter.
+    /// A letter has the same meaning in all commands, and every command with the option has the letter.
     @Test func shortNamesAgreeInAllCommands() async throws {
         let parameters = try await Self.parameters().filter { $0.kind != "positional" }
         #expect(parameters.count > 200)
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: - Completions
 
-    /// No command forgets that a value is a file, a folder, or one of a few names.
+    /// Every option whose value is a file, a folder or one of a few names has a completion.
     @Test func filesAndFoldersAreCompleted() async throws {
         let files = ["file", "dir", "path", "level", "none|inline|dir"]
         let parameters = try await Self.parameters()
@@ -111,7 +111,7 @@ import Testing
         #expect(result.output.split(separator: "\n", omittingEmptySubsequences: false).count == 2)
     }
 
-    /// The manual pages and the program know the same exit codes.
+    /// The manual pages list the program's exit codes.
     @Test func manualListsEachExitCode() throws {
         let manual = try String(contentsOfFile: Program.root + "/.package/man-pages", encoding: .utf8)
         for code in ExitStatus.allCases { #expect(manual.contains("\n    (\(code.rawValue), "), "\(code)") }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import changebot
 
-/// A gateway, rules and a state, and the commands on them as a user gives them.
+/// A gateway, rules and a state, and the commands that a user runs on them.
 struct CommandTestBed {
     let url: String
     let folder: String
 
     var state: String { folder + "/state" }
 
-    /// With a gateway that holds these documents.
+    /// Calls `body` with a gateway that has these documents.
     static func with(
         _ documents: [String] = [], rules: String, _ body: (CommandTestBed) async throws -> Void
     ) async throws {
@@ -32,7 +32,7 @@ struct CommandTestBed {
         try Data(("version: 1\nrules:\n" + rules).utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
     }
 
-    /// Writes documents, over those that are there.
+    /// Writes documents, replacing existing ones.
     func put(_ documents: [String]) async throws {
         try await withGateway { gateway in
             for text in documents {
@@ -69,7 +69,7 @@ struct CommandTestBed {
             ["run", "--once", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state] + more)
     }
 
-    /// `changebot run`, until it is asked to stop.
+    /// `changebot run`, until it is stopped.
     func startDaemon() throws -> ChildProcess {
         try ChildProcess([
             Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", state, "--log-level",
@@ -77,7 +77,7 @@ struct CommandTestBed {
         ])
     }
 
-    /// Waits in the gateway's feed until a document is as it should be.
+    /// Waits in the gateway's feed until a document is ready.
     func wait(for id: DocumentID, _ isReady: (JSONValue) -> Bool) async throws {
         try await withGateway { gateway in
             var since = SequenceID.start
@@ -91,7 +91,7 @@ struct CommandTestBed {
         }
     }
 
-    /// The same for several documents. Returns them as they are then.
+    /// Waits for several documents, and returns them.
     func wait(for ids: [DocumentID], _ isReady: (JSONValue) -> Bool) async throws -> [JSONText] {
         try await withGateway { gateway in
             var since = SequenceID.start
@@ -108,7 +108,7 @@ struct CommandTestBed {
         }
     }
 
-    /// Any command on the state.
+    /// Runs any command on the state.
     func command(_ arguments: String..., name: String = "changebot") async throws -> Program.Result {
         try await Program.run(arguments + ["--state", state, "--name", name])
     }

@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// `config show`, `config check` and `run --config`, as a user meets them.
+/// `config show`, `config check` and `run --config`, as a user runs them.
 @Suite(.limitedParallelism) struct ConfigCommandTests {
     private func withFile<Result>(
         _ text: String, _ body: (_ folder: String, _ path: String) async throws -> Result
@@ -37,7 +37,7 @@ import Testing
 
         """
 
-    /// Values that are read late, as well.
+    /// Including values that are read late.
     @Test(
         arguments: [
             ("lease: 1s", ":5:12: 'lease' must be from 2s to 1h", 78),
@@ -93,7 +93,7 @@ import Testing
             #expect(bots[0]["feed"]?["source"]?.string == "CHANGEBOT_FEED")
             #expect(bots[0]["password"]?["value"]?.string == "********")
             #expect(bots[0]["auth"]?["source"]?.string == "default")
-            // It depends on the rules.
+            // The default depends on the rules.
             #expect(bots[0]["on_reset"]?["source"]?.string == "not set")
             // The start depends on the copy of the checkpoint in the database.
             #expect(bots[0]["since"]?["source"]?.string == "not set")
@@ -140,7 +140,8 @@ import Testing
         }
     }
 
-    /// Two bots with one fleet were reported only without other mistakes, and none of these with its place.
+    /// Regression: two bots with one fleet were reported only if there were no other mistakes, and without their
+    /// places.
     @Test func checkNamesThePlacesOfMissingFilesAndOfSharedFleets() async throws {
         let text = """
             version: 1
@@ -274,7 +275,7 @@ import Testing
                 #expect(summary.contains(#""written":1"#))
                 let one = try await Program.run(["run", "--once", "--config", path, "--bot", "good"])
                 #expect(one.code == 0)
-                // Other commands find the bot's gateway and state by the file.
+                // Other commands get the bot's gateway and state from the file.
                 let shown = try await Program.run(["checkpoint", "show", "--config", path, "--bot", "good", "--json"])
                 #expect(shown.output.contains(url), "\(shown.output)\(shown.errors)")
                 let unnamed = try await Program.run(["checkpoint", "show", "--config", path])
@@ -283,7 +284,7 @@ import Testing
         }
     }
 
-    /// From another folder than that of the configuration file.
+    /// From a folder other than that of the configuration file.
     @Test(arguments: [1, 2]) func suggestedCommandsFindStateAndRulesByTheConfigurationFile(bots: Int) async throws {
         let rules = """
             version: 1
@@ -315,7 +316,7 @@ import Testing
                 #expect(list.code == 0 && list.output.contains("breaks"), "\(list.errors)")
                 let retry = try await Program.run(["dead-letters", "retry", "1"] + options)
                 #expect(retry.code == 1, "\(retry.errors)")
-                // An option that differs from the file is needed again.
+                // An option that differs from the file must be repeated.
                 let named = try await Program.run(
                     ["run", "--once", "--config", path, "--bot", "good", "--since", "0", "--state", folder + "/second"])
                 #expect(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import changebot
 
-/// What a configuration file may contain, where its settings rank, and what is said about mistakes.
+/// What a configuration file may contain, the precedence of its settings, and the messages about mistakes.
 @Suite struct ConfigurationFileTests {
     /// Reads a file with this content.
     private func read(_ text: String, name: String = "changebot.yaml") throws -> ConfigurationFile {
@@ -180,16 +180,16 @@ import Testing
             #expect(!look())
             #expect(look())
             #expect(!look())
-            // A file more in a folder.
+            // Another file in a folder.
             try write("rules/r.yaml", "x")
             #expect(!look())
             #expect(look())
-            // A file that is watched from now on is no change.
+            // A file that is added to the list is not a change.
             try write("b", "1")
             files.watch(paths + [folder + "/b"])
             #expect(!look())
             #expect(!look())
-            // What changed in between counts, although the list is new.
+            // Earlier changes count, although the list is new.
             try write("a", "123")
             files.watch(paths)
             _ = look()
@@ -199,7 +199,7 @@ import Testing
 }
 
 @Suite struct CredentialsTests {
-    /// A file with these settings, one a line from the second line on, in the order of their names.
+    /// A file with these settings, one per line from the second line on, sorted by name.
     private func file(_ settings: [String: String]) throws(CommandError) -> ConfigurationFile {
         let lines = settings.sorted { $0.key < $1.key }.map { "\($0.key): \"\($0.value)\"\n" }
         let path = NSTemporaryDirectory() + "changebot-\(UUID().uuidString).yaml"
@@ -240,7 +240,7 @@ import Testing
                 ["user": "a:b", "password_file": "p"], [:], 78,
                 "and the password in the file that 'password_file' names"
             ),
-            // Variables come before the file, all together.
+            // All variables come before the file.
             (["user": "amy", "password_file": "p"], ["CHANGEBOT_USER": "bob"], 64, "CHANGEBOT_USER is set, but no"),
         ] as [([String: String], [String: String], Int32, String)])
     func contradictionsAreRefused(

@@ -4,8 +4,8 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Documents and computed values reach nothing but the documents that the rules name: no files, no environment, no
-/// other paths of the gateway.
+/// Documents and computed values can access only the documents that the rules name: no files, no environment, no other
+/// paths of the gateway.
 @Suite(.limitedParallelism) struct ConfinementTests {
     private static let secret = "s3cret-in-the-environment"
 
@@ -19,7 +19,7 @@ import Testing
         return result
     }
 
-    /// Programs that look for a way out: each is refused when it is loaded, fails, or finds nothing.
+    /// Programs that try to escape: each is refused when it is loaded, fails, or finds nothing.
     private static let programs = [
         "$ENV.THE_SECRET", "$ENV", "env", "env.THE_SECRET", #""\(env)""#, "input", "[inputs]", "input_filename",
         #"include "secret"; 1"#, #"import "./secret" as $s; $s"#, "get_search_list", #""secret" | modulemeta"#,
@@ -40,7 +40,7 @@ import Testing
                 }
                 try bed.write(rules: rules.joined())
             }
-            // Some are refused when they are loaded: the message names their lines, of which the first rule has the third.
+            // Some are refused when they are loaded. The message names their lines; the first rule is on line 3.
             try write(Self.programs)
             let refusal = try await runOnce(bed, "refused")
             #expect(refusal.code == 65, "\(refusal.errors)")
@@ -49,7 +49,7 @@ import Testing
             }
             let refused = Set(places.map { $0 - 3 })
             #expect(!refused.isEmpty && refused.isSubset(of: Set(Self.programs.indices)), "\(refusal.errors)")
-            // All others run, each on a document of its own: they fail, or find nothing.
+            // All others run, each on its own document: they fail or find nothing.
             let loaded = Self.programs.indices.filter { !refused.contains($0) }.map { Self.programs[$0] }
             try write(loaded)
             try await bed.put(loaded.indices.map { #"{"_id":"a\#($0)","n":\#($0)}"# })
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// An id is one segment of a path, whatever it holds; what the gateway keeps for itself is no document.
+    /// An id is one segment of a path, whatever it contains. Ids that the gateway reserves can't be put.
     @Test func putsIntoReservedIDsAreRefused() async throws {
         let plain = ["a/b", "../x", "x?rev=1-a&new_edits=false", "%2e%2e%2fx", "x#y", "ü \u{1F600}"]
         let reserved = ["_local/changebot.changebot", "_design/x", "_user/amy", "_bulk_docs", ""]

@@ -5,7 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The process dies between two effects, and the next run finds whatever was left undone.
+/// The process is killed between two effects, and the next run does the rest.
 @Suite(.limitedParallelism) struct CrashTests {
     private static let rules = """
         version: 1
@@ -26,7 +26,7 @@ import Testing
               - aggregate: { into: counts, document: { type: counts }, count: { all: true, done: { done: true } } }
         """
     private static let count = 40
-    /// Those that such a run passes.
+    /// The places that such a run passes.
     private static let places = CrashPoint.allCases.filter { place in
         ![.stateForgotten, .outsideEffectsDone, .passBegun, .passDone].contains(place)
     }
@@ -46,7 +46,7 @@ import Testing
                 ], environment: environment)
         }
 
-        /// As a database looks that was reset: without the bot's mark, or with another.
+        /// Makes the database look as after a reset: without the bot's mark, or with another.
         func remark() async throws {
             let mark = try await phone.localDocument("changebot.changebot")
             try await phone.saveLocalDocument(
@@ -78,9 +78,9 @@ import Testing
         _ = try await phone.bulkDocs(tasks + parts + [broken])
     }
 
-    /// Each task is done, each part seen and each log there, and none was written twice.
+    /// Each task is done, each part is seen, each log exists, and none was written twice.
     ///
-    /// - Parameter tasks: How many there are now.
+    /// - Parameter tasks: The current number of tasks.
     private func expectEverythingOnce(_ bed: TestBed, tasks: Int = count, _ place: Comment) async throws {
         let names = (0..<Self.count).flatMap { ["t\($0)", "log.t\($0)", "p\($0)"] }
         for (name, lookup) in zip(names, try await bed.phone.allDocs(keys: names.map { DocumentID($0) })) {
@@ -110,7 +110,7 @@ import Testing
         try await withTestBed { bed in
             let comment: Comment = "\(place), passed \(time) times"
             let crashed = try await bed.run(crashingAt: "\(place.rawValue):\(time)")
-            // Some places are passed once only in so short a run.
+            // Such a short run passes some places only once.
             guard crashed.code == -SIGKILL else {
                 #expect(time > 1 && crashed.code == 1, comment)
                 return

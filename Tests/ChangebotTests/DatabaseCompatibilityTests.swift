@@ -7,7 +7,7 @@ import Testing
 @testable import Rules
 @testable import changebot
 
-/// What `rules check --gateway` and `doctor` say about rules that a database can't serve.
+/// Warnings of `rules check --gateway` and `doctor` about rules that the database does not support.
 @Suite(.limitedParallelism) struct DatabaseCompatibilityTests {
     private static let rules = """
         version: 1
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// The lines of the rule file with a warning that has these words.
+    /// The lines of the rule file with a warning that contains these words.
     private func lines(_ text: some StringProtocol, with words: String) -> [Int] {
         text.split(separator: "\n").filter { $0.contains(words) }.compactMap { line in
             line.split(separator: "r.yaml:").last?.split(separator: ":").first.flatMap { Int($0) }
@@ -71,7 +71,7 @@ import Testing
         #expect(lines(result.errors, with: "documents don't expire on CouchDB") == Self.expiring, "\(result.errors)")
     }
 
-    /// A mapping has no `at`, and no run.
+    /// A mapping has no `at`, and is not run.
     @Test func expiryInAMappingHasItsOwnRemedy() async throws {
         let (server, _) = try FakeCouchDB().start()
         try await Program.withDirectory { folder in

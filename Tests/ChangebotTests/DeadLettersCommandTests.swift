@@ -76,7 +76,7 @@ import Testing
 
     @Test func ambiguousArgumentIsRefused() async throws {
         try await deadLettered { bed in
-            // Until there are twelve dead letters, 12 is the document.
+            // As long as there are fewer than twelve dead letters, 12 is the document.
             #expect(try await bed.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
             let more = (5...13).map { #"{"_id":"m\#($0)","type":"broken"}"# }
             try await bed.put(more)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// What was printed named no state and no database, and so did not work.
+    /// Regression: the printed command named neither the state nor the database, so it failed.
     @Test func printedCommandsWorkAsPrinted() async throws {
         try await deadLettered { bed in
             func expectPrinted(_ command: [String]) async throws {

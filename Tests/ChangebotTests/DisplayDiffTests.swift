@@ -27,7 +27,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
                 "a 1 2 3 4 5 6 7 8 b", "x 1 2 3 4 5 6 7 8 y",
                 ["- a", "+ x", "  1", "  2", "  3", "…", "  6", "  7", "  8", "- b", "+ y"]
             ),
-            // A mark in the place of one line would save nothing.
+            // Replacing one line by a mark would save nothing.
             (
                 "a 1 2 3 4 5 6 7 b", "x 1 2 3 4 5 6 7 y",
                 ["- a", "+ x", "  1", "  2", "  3", "  4", "  5", "  6", "  7", "- b", "+ y"]
@@ -37,7 +37,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         #expect(lines(old, new) == expected)
     }
 
-    /// The old lines and the new ones can be read back from what is shown, whatever the texts.
+    /// The output contains the old and the new lines, for any texts.
     @Test(arguments: 0..<50)
     func diffLosesNothing(seed: UInt64) {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -47,7 +47,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             state ^= state << 17
             return Int(state % UInt64(limit))
         }
-        // Different at both ends and too short for anything to be left out.
+        // Different at both ends, and too short to be shortened.
         let old = ["<"] + (0..<random(7)).map { _ in "\(random(4))" } + [">"]
         let new = ["["] + (0..<random(7)).map { _ in "\(random(4))" } + ["]"]
         var (left, right): ([String], [String]) = ([], [])
@@ -67,7 +67,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
 
     @Test func linesThatOnlyLookEqualAreDifferent() {
         #expect(LineDiff(["\u{E9}"], ["e\u{301}"]).lines == [.old("\u{E9}"), .new("e\u{301}")])
-        // Not even where both are compared one by one.
+        // Not even if lines are compared one by one.
         #expect(LineDiff(["a", "\u{E9}", "b"], ["x", "e\u{301}", "y"]).lines.contains(.same("\u{E9}")) == false)
     }
 

@@ -21,7 +21,7 @@ import Testing
             (ProgressState(count: 29, total: 100), "29%  29 of 100 documents"),
             (ProgressState(count: 0, total: 2325, isEstimate: true), "0%  0 of about 2,325 documents"),
             (ProgressState(count: 999_999, total: 1_000_000), "99%  999,999 of 1,000,000 documents"),
-            // More came in than there were at the start.
+            // More documents than at the start.
             (ProgressState(count: 12, total: 10, elapsed: .seconds(3)), "100%  12 of 10 documents  4.0/s  3s"),
             (ProgressState(count: 0, total: 0, elapsed: .seconds(3)), "100%  0 of 0 documents  3s"),
             (
@@ -101,7 +101,7 @@ import Testing
     }
 }
 
-/// What stands on stderr, call by call.
+/// The output on stderr, call by call.
 private struct Recording {
     let output: StandardErrorOutput
     private let calls: Monitor<[String]>
@@ -112,7 +112,7 @@ private struct Recording {
         output = StandardErrorOutput { bytes in calls.with { $0.append(String(decoding: bytes, as: UTF8.self)) } }
     }
 
-    /// The calls since the last look.
+    /// The calls since the previous one.
     func take() -> [String] {
         calls.with { calls in
             defer { calls = [] }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import changebot
 
-/// README.md and the articles name what is there, and everything that is there.
+/// README.md and the articles name only what exists, and everything that exists.
 @Suite(.limitedParallelism) struct DocumentationTests {
     private static let catalogue = Program.root + "/Sources/changebot/changebot.docc"
 
-    /// The texts of the articles, by the names that links have: `Rules`.
+    /// The texts of the articles by their names in links: `Rules`.
     private static let articles: [String: String] = {
         var texts: [String: String] = [:]
         let files = FileManager.default.enumerator(at: URL(filePath: catalogue), includingPropertiesForKeys: nil)
@@ -42,7 +42,7 @@ import Testing
     @Test func readmeIsShortAndComplete() {
         #expect(!Self.readme.isEmpty)
         #expect(Self.readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 251)
-        // `.ci/run` reads them.
+        // `.ci/run` reads these blocks.
         #expect(Self.matches("(?m)^(```bash)$", in: Self.readme).count == 2)
     }
 
@@ -52,7 +52,7 @@ import Testing
         for link in links { #expect(Self.exists(link), "\(link)") }
     }
 
-    /// Whoever begins at the README finds every article for users.
+    /// A reader who begins with the README finds every article for users.
     @Test func readmeLinksToEachArticle() throws {
         for folder in ["Guide", "Commands", "Operations"] {
             for name in try FileManager.default.contentsOfDirectory(atPath: Self.catalogue + "/" + folder) {
@@ -77,7 +77,7 @@ import Testing
         var count = 0
         for (name, text) in Self.articles.merging(["README": Self.readme], uniquingKeysWith: { first, _ in first }) {
             for path in Self.matches(#"`((?:Sources|Tests|rules|assets)/[A-Za-z0-9_+./-]+)`"#, in: text) {
-                // A pattern for many: `Tests/TARGETTests`.
+                // A pattern for several targets: `Tests/TARGETTests`.
                 if path.contains("TARGET") { continue }
                 count += 1
                 #expect(Self.exists(path), "\(name): \(path)")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// A filter that matches no test would pass.
+    /// A filter that matches no test would succeed.
     @Test func testsNamedByTheCIExist() throws {
         let script = try String(contentsOfFile: Program.root + "/.ci/run", encoding: .utf8)
         let tests = Self.matches(#"--filter (\w+Tests/\w+)"#, in: script)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// A page of the catalogue that no other page lists can't be found in the rendered documentation.
+    /// A page that no other page lists can't be found in the rendered documentation.
     @Test func eachArticleIsATopic() {
         let listed = Set(Self.articles.values.flatMap { Self.matches(#"(?m)^- <doc:(\w+)>$"#, in: $0) })
         for name in Self.articles.keys where name != "changebot" { #expect(listed.contains(name), "\(name)") }
@@ -140,7 +140,7 @@ import Testing
         let arguments: [Argument]?
         let subcommands: [Command]?
 
-        /// The commands without subcommands, each with all its words.
+        /// The commands without subcommands, with their full names.
         func leaves(below words: [String] = []) -> [(name: String, command: Command)] {
             let words = words + [commandName]
             guard shouldDisplay, commandName != "help" else { return [] }
@@ -155,7 +155,7 @@ import Testing
         return try JSONDecoder().decode(Help.self, from: Data(result.output.utf8)).command.leaves()
     }
 
-    /// The table of all commands links each to its article; that, or the page Commands, has all its options.
+    /// The table of all commands links each to its article. The article or the page Commands describes all its options.
     @Test func eachCommandAndOptionIsDescribed() async throws {
         let overview = try #require(Self.articles["Commands"])
         let commands = try await Self.commands()
@@ -175,8 +175,8 @@ import Testing
         }
     }
 
-    /// The commands to copy have the arguments that they need: those of the code blocks, and those in the text of the
-    /// example. Elsewhere in the text, the name of a command is enough.
+    /// Commands in code blocks and in the text of the example have all required arguments. Elsewhere in the text, the
+    /// name of a command is enough.
     @Test func commandsInArticlesParse() throws {
         var count = 0
         for (name, text) in Self.articles.merging(["README": Self.readme], uniquingKeysWith: { first, _ in first }) {
@@ -197,7 +197,7 @@ import Testing
     private static let subcommands = Set(
         Changebot.configuration.subcommands.compactMap { $0.configuration.commandName })
 
-    /// As a shell divides them, without a comment; nil for more than one simple command, and for what is left out.
+    /// The words of a shell command, without a comment; nil for several commands, and for an abbreviated one.
     private static func words(_ command: String) -> [String]? {
         let command = command.firstRange(of: " #").map { String(command[..<$0.lowerBound]) } ?? command
         guard !command.contains(where: { "|<>$[…(\\;&".contains($0) }) else { return nil }
@@ -213,7 +213,7 @@ import Testing
         for key in SettingKey.all { #expect(text.contains("`\(key.name)`"), "\(key.name)") }
     }
 
-    /// The table of exit codes and the program know the same ones.
+    /// The table lists the program's exit codes.
     @Test func tableListsEachExitCode() throws {
         let text = try #require(Self.articles["Commands"])
         let section = try #require(text.firstRange(of: "\n## Exit codes\n"))

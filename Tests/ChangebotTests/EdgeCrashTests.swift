@@ -6,8 +6,8 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The process dies while edges are carried out: none is lost, and a repeated one has the same id, whatever other
-/// programs have written meanwhile. A document that is named after the edge is created once.
+/// The process is killed while edges are processed: none is lost, and a repeated one has the same id, whatever other
+/// programs have written in the meantime. A document whose id comes from the edge is created once.
 @Suite(.limitedParallelism) struct EdgeCrashTests {
     private static let count = 20
 
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// The documents of the edges that have a document each.
+    /// The documents that the edges have created.
     private static func edges(_ phone: Gateway) async throws -> [String] {
         var ids: [DocumentID] = []
         var answer = try await phone.changes(ChangesRequest())
@@ -79,7 +79,7 @@ import Testing
                             directory + "/state", "--log-level", "critical",
                         ], environment: environment)
                 }
-                /// Kills a run, lets others write, and runs again.
+                /// Kills a run, lets other clients write, and runs again.
                 func crash(then members: String?) async throws {
                     #expect(try await run(["CHANGEBOT_CRASH_AT": place.rawValue]).code == -SIGKILL)
                     try await Self.write(phone, members)
@@ -96,7 +96,7 @@ import Testing
                 #expect(try await run().code == 0)
                 let events = seen.with { $0 }
                 for number in 0..<Self.count {
-                    // It entered twice, and left once.
+                    // The document entered twice and left once.
                     let entries = events[#"["t\#(number)",null]"#, default: []]
                     let exits = events.filter { $0.key.hasPrefix(#"["t\#(number)",""#) }.values.joined()
                     #expect(Set(entries).count == 2 && entries.count <= 3, "\(events)")

@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// What commands do with the file of `embedded:FILE`.
+/// How commands use the file of `embedded:FILE`.
 @Suite(.limitedParallelism) struct EmbeddedFileTests {
     private static let rules = Program.pictureRules
 
@@ -19,7 +19,7 @@ import Testing
         return try await Program.run(command + ["--gateway", "embedded:" + file] + more)
     }
 
-    /// A mistyped name would be an empty database, and the command would succeed.
+    /// Regression: a mistyped name became an empty database, and the command succeeded.
     @Test(
         arguments: [
             (["export"], 66, false, "there is no file"), (["fix"], 66, false, "there is no file"),
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// The empty database was left behind, and later commands took it for the one that was meant.
+    /// Regression: the empty database was left, and later commands used it instead of the intended one.
     @Test func missingInputCreatesNothing() async throws {
         try await Program.withDirectory { folder in
             let result = try await Program.run([
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// What the import reads beside the input is looked at before the file is made, too.
+    /// Other files that the import needs are also checked before the database is created.
     @Test(
         arguments: [
             (["--attachments", "none"], nil, 66, "there is no folder none"),
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The gateway added its tables to the state of a bot, which no bot could read any more.
+    /// Regression: the gateway added its tables to the state of a bot, which no bot could read any more.
     @Test(arguments: [["export"], ["fix"], ["run", "--once"], ["run", "--once", "--dry-run"], ["import"]])
     func foreignFileIsNotTouched(command: [String]) async throws {
         try await Program.withDirectory { folder in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// Documents of other collections are not served: the file seemed empty.
+    /// Documents of other collections are not served, so the file seemed empty.
     @Test(
         arguments: [(["export"], 66), (["fix"], 66), (["run", "--once"], 66), (["import"], 0)] as [([String], Int32)])
     func fileWithOtherCollectionsIsReported(command: [String], code: Int32) async throws {
@@ -112,8 +112,8 @@ import Testing
         }
     }
 
-    /// The documents that were there before made the reset look like a cluster's node that is behind: nothing was
-    /// exported, and the command succeeded.
+    /// Regression: because the earlier documents existed, the reset looked like a cluster node that is behind. Nothing
+    /// was exported, and the command succeeded.
     @Test func refilledDatabaseIsAnotherOne() async throws {
         try await Program.withDirectory { folder in
             let gateway = ["--gateway", "embedded:\(folder)/g.sqlite"]

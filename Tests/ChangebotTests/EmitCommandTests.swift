@@ -5,7 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The program with rules that emit lines.
+/// Runs with rules that emit lines.
 @Suite(.limitedParallelism) struct EmitCommandTests {
     private struct TestBed {
         let directory: String
@@ -90,7 +90,7 @@ import Testing
         .decided, .outsideEffectsDone, .written, .recorded, .finished, .checkpointSaved,
     ]
 
-    /// A crash loses no line, and a line that comes twice has the same id.
+    /// A crash loses no line, and a repeated line has the same id.
     @Test(arguments: crashPoints, [1, 2]) func killedRunRepeatsUnfinishedLines(place: CrashPoint, time: Int)
         async throws
     {
@@ -99,7 +99,7 @@ import Testing
             let crashed = try await bed.run(crashingAt: "\(place.rawValue):\(time)")
             #expect(crashed.code == -SIGKILL || time > 1)
             if crashed.code == -SIGKILL {
-                // What a write leaves that was cut off.
+                // The rest of an interrupted write.
                 let file = try FileHandle(forWritingTo: URL(filePath: bed.out))
                 try file.seekToEnd()
                 try file.write(contentsOf: Data(#"{"specversion":"1.0","#.utf8))
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    /// A limit on the size of files stands for a full disk. The state is smaller.
+    /// A limit on the size of files simulates a full disk. The state is smaller.
     @Test func fullDiskEndsTheRunAndTheNextOneEmitsTheRest() async throws {
         try await withTestBed(Self.copy) { bed in
             try await bed.load(600, text: String(repeating: "x", count: 10_000))
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    /// The file would be attached to documents, and the folder is read at each change.
+    /// The file would be attached to documents, and the folder is read for each change.
     @Test(arguments: [
         ("pictures/lines.ndjson", "is inside FOLDER/pictures, from which a rule attaches files"),
         ("./pictures/new/../lines.ndjson", "is inside FOLDER/pictures, from which a rule attaches files"),

@@ -5,7 +5,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-/// Commands that have to do with the engine of a fleet.
+/// Commands that use the engine of a fleet.
 @Suite(.limitedParallelism) struct EngineCommandTests {
     private static let rule =
         "  - { name: r, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }\n"
@@ -61,7 +61,7 @@ import Testing
         Self.expect(after.findings.first, "ok", "no member is active")
     }
 
-    /// Once it was noticed only by the run, which was refused.
+    /// Regression: only the run noticed it, and was refused.
     @Test func doctorReportsAnotherNumberOfPartitions() async throws {
         let server = try TestPostgres.shared
         let fleet = ["--fleet", server.uniqueName("partitions")]
@@ -78,7 +78,7 @@ import Testing
                 other.findings.first, "error", "has 8 partitions, which can't be changed to 4",
                 remedy: "use --partitions 8, or another --fleet")
             #expect(other.code == 1)
-            // As the run says.
+            // The same message as that of the run.
             let refused = try await Program.run(["run"] + run + shares + ["4"])
             #expect(refused.code == 78)
             #expect(refused.errors.contains("has 8 partitions, which can't be changed to 4: use --partitions 8"))
@@ -121,7 +121,7 @@ import Testing
             remedy: "GRANT CREATE ON DATABASE \"postgres\" TO")
     }
 
-    /// Whoever made the tables may keep the rights to make more.
+    /// The user who created the tables may keep the right to create more.
     @Test(arguments: [[], ["--role", "auto", "--partitions", "4"]])
     func userWhoMayOnlyUseTheTablesCanWork(role: [String]) async throws {
         let server = try TestPostgres.shared

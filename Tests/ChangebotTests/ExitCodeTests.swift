@@ -8,7 +8,7 @@ import Testing
     private static let rules = Program.pictureRules
     private static let noGateway = "http://127.0.0.1:1/todo"
 
-    /// Rule files that are wrong, each with where and how.
+    /// Invalid rule files, with the place and the message.
     @Test(arguments: [
         ("version: 1\nrules:\n  - name: a\n    when: {}\n    thn: []\n", "rules.yaml:5:5", "then"),
         ("version: 1\nrules:\n  - name: a\n    when: { x: { $regx: a } }\n    then: []\n", "rules.yaml:4", "$regex"),
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// What a gateway, or what stands in its place, may answer to the first request.
+    /// Answers that a gateway, or another server at its address, may give to the first request.
     @Test(
         arguments: [
             (401, [], #"{"error":"Unauthorized","reason":"Invalid login"}"#, 77, "database"),
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// Who asks at a gateway with users, and what is said of it.
+    /// Credentials for a gateway with users, and the message about them.
     @Test(
         arguments: [
             ([:], "/todo", 77, "give a user name and password (HTTP 401); no credentials are set: set CHANGEBOT_USER"),
@@ -131,7 +131,9 @@ import Testing
         }
     }
 
-    /// CouchDB's answer to anonymous requests. It advised to make the user a member of the database.
+    /// CouchDB's answer to anonymous requests.
+    ///
+    /// Regression: the message advised to make the user a member of the database.
     @Test func anonymousRequestsToCouchDBNeedCredentials() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in
@@ -170,7 +172,7 @@ import Testing
         }
     }
 
-    /// A user without a password got the gateway's 401.
+    /// Regression: for a user without a password, the message was the gateway's 401.
     @Test(
         arguments: [
             (["CHANGEBOT_USER": "amy"], 64, "CHANGEBOT_PASSWORD"),

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 @Suite(.limitedParallelism) struct ExportCommandTests {
-    /// A gateway that wants a password, with three documents.
+    /// A gateway that requires a password, with three documents.
     private func withGateway(_ body: (SecretTestBed, String) async throws -> Void) async throws {
         try await SecretTestBed.with { bed in
             try await bed.withGateway { url, phone in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// The option says how to ask, not what the server is: that is in the manifest.
+    /// The option selects the kind of requests; the manifest records the actual kind of server.
     @Test func exportWithAnotherDialectIsComplete() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.ndjson"
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// It wrote lines of JSON into a file that looked like a spreadsheet. Nothing is asked of the gateway.
+    /// Regression: it wrote lines of JSON into a file that looked like a spreadsheet. Now no request is sent.
     @Test(arguments: [
         ("b.xlsx", "b.csv"), ("b.XLS", "b.csv"), ("a.b.parquet", "a.b.csv"), ("b.zip", "b.ndjson.gz"),
         ("b.json.zst", "write b.json.gz"), ("b.tar.gz", "gzip"),
@@ -79,12 +79,12 @@ import Testing
             #expect(refused.code == 64, "\(refused.errors)")
             #expect(refused.errors.contains("export can't write this format"), "\(refused.errors)")
             #expect(refused.errors.replacing(folder + "/", with: "").contains(remedy), "\(refused.errors)")
-            // With a format, the name is the user's choice.
+            // With a format, any name is accepted.
             #expect(try await Program.run(command + ["--format", "ndjson"]).code == 69)
         }
     }
 
-    /// Nothing is asked of the gateway, which is not there, and no file is made or touched.
+    /// No request is sent: there is no gateway. No file is created or changed.
     @Test(
         arguments: [
             (["--output", "O", "--summary", "O"], "--summary"), (["--output", "O", "--summary", "./O"], "--summary"),
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    /// The file is as it was exported; the blob was incomplete at the gateway.
+    /// The file is as it was exported; the blob was already incomplete on the gateway.
     @Test func verifyNamesAnIncompleteBlob() async throws {
         try await withGateway { bed, url in
             let document = bed.folder + "/d.ndjson"
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// The manifest says what a file is, and not its name.
+    /// The manifest determines the format of a file; its name does not.
     @Test func fileOnlyNamedLikeATableIsComparedWithItsGateway() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"
@@ -178,7 +178,7 @@ import Testing
         #expect(result.code == 64, "\(result.errors)")
     }
 
-    /// The manifest names the folder as it was seen from another directory, and the export is in a folder itself.
+    /// The manifest names the folder relative to another directory, and the export itself is in a folder.
     @Test func missingAttachmentsAreReportedWithTheirFolder() async throws {
         try await withGateway { bed, url in
             let folder = bed.folder + "/ex"
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    /// An export without the bytes of its attachments was `verified`, without a word about them.
+    /// Regression: an export without the bytes of its attachments was reported as `verified`, without a warning.
     @Test func partsMissingInAnExportAreNotVerified() async throws {
         try await withGateway { bed, url in
             let input = bed.folder + "/in.ndjson"
@@ -224,7 +224,7 @@ import Testing
                 #expect(result.code == 0 && result.output.isEmpty, "\(result.errors)")
                 for word in words { #expect(result.errors.contains(word), "\(result.errors)") }
                 #expect(result.errors.contains("can't be verified") == (name != "inline.ndjson"), "\(result.errors)")
-                // What the gateway did not give when the export was made.
+                // The parts that the gateway did not send during the export.
                 let manifest = URL(fileURLWithPath: file + ".manifest.json")
                 let text = try String(contentsOf: manifest, encoding: .utf8)
                 try Data(text.replacingOccurrences(of: #""unreadable":0"#, with: #""unreadable":3"#).utf8)
@@ -235,17 +235,18 @@ import Testing
         }
     }
 
-    /// It ended by the signal, without a word.
+    /// Regression: the signal ended it without a message.
     @Test(arguments: [SIGTERM, SIGINT]) func stoppedVerificationEndsCleanly(signal: Int32) async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file]
             #expect(try await Program.run(export, environment: login).code == 0)
-            // A sparse file: it takes no room on the disk.
+            // A sparse file, which needs no space on disk.
             #expect(truncate(file, 1 << 36) == 0)
             let errors = bed.folder + "/errors"
             let process = try ChildProcess([Program.path, "verify", file], errors: errors)
-            // Starting and the manifest take less than half a MiB: by then it reads the table, which would take an hour.
+            // Starting and the manifest take less than half a MiB. After 4 MiB, it is reading the table, which would
+            // take an hour.
             try await process.waitUntil { process.bytesRead >= 4 << 20 }
             process.signal(signal)
             #expect(await process.wait() == 75)

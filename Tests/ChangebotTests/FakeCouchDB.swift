@@ -1,7 +1,7 @@
 import Locking
 import TestKit
 
-/// Plays a CouchDB with 1,200 documents, as far as it answers which index a query would use, and makes one.
+/// A CouchDB with 1,200 documents that answers only which index a query would use, and creates indexes.
 struct FakeCouchDB {
     /// The index for every query; nil: there is none.
     var index: String?
@@ -12,7 +12,7 @@ struct FakeCouchDB {
 
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
-    /// - Returns: Also the bodies of the requests that made an index.
+    /// - Returns: The server, and the bodies of the requests that created an index.
     func start() throws -> (server: TestServer, createdIndexes: Locked<[String]>) {
         let createdIndexes = Locked<[String]>([])
         let server = try TestServer { [self] connection in

@@ -43,7 +43,7 @@ import Testing
             ["fix", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state"] + more)
     }
 
-    /// Rules warn of the same mistakes.
+    /// Rules have warnings for the same mistakes.
     @Test(arguments: [#"{"km":{"gt":3}}"#, #"{"km":{"$gt":"3"}}"#])
     func selectorThatLooksWrongIsWarnedOf(selector: String) async throws {
         try await withGateway([]) { url, folder in
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// The log named 20 of 28, and the command claimed that it named each.
+    /// Regression: the log named 20 of 28, but the command claimed that it named each.
     @Test(arguments: [(20, "the log names each"), (21, "the log names the first 20 of each rule")])
     func logNamesTheDocumentedNumberOfDeadLetters(count: Int, words: String) async throws {
         try await withGateway((0..<count).map { #"{"_id":"b\#($0)","type":"broken"}"# }) { url, folder in
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// With a mistyped name, it filled another state, and the bot still saw all documents for the first time.
+    /// Regression: with a mistyped name, another state learned, and the bot still saw all documents for the first time.
     @Test func learningForAnUnknownBotIsWarnedOf() async throws {
         try await Program.withDirectory { folder in
             let rules = "version: 1\nrules:\n  - { name: a, when: { type: task }, on: [enter], then: [] }\n"
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    /// It said that the rules fired no time, and nothing of the documents that they learned.
+    /// Regression: the command reported that the rules fired 0 times, but not how many documents they learned.
     @Test func learnedDocumentsAreCounted() async throws {
         let rules = """
               - { name: done, when: { done: true }, on: [enter], first: learn, then: [] }
@@ -196,7 +196,7 @@ import Testing
             #expect(!first.errors.contains("plain") && first.errors.contains("learned=5"), "\(first.errors)")
             let written = try JSONText(try String(contentsOfFile: summary, encoding: .utf8))
             #expect(written.root["learned"]?["done"]?.integer == 3)
-            // They are learned already.
+            // The rules have already learned them.
             let second = try await Program.run(learn + log)
             #expect(
                 second.errors.contains(#""message":"rule learned documents","documents":0,"rule":"done""#),
@@ -204,7 +204,8 @@ import Testing
         }
     }
 
-    /// It advised to wait for the bot, or to use another name, with which it would learn for nobody.
+    /// Regression: the message advised to wait for the bot, or to use another name, with which the learning would be
+    /// useless.
     @Test func learningWhileTheBotRunsIsRefused() async throws {
         let rules = "  - { name: a, when: { type: task }, on: [enter], then: [{ merge: { n: 1 } }] }\n"
         try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: rules) { bed in
@@ -250,7 +251,7 @@ import Testing
         }
     }
 
-    /// The log said `done`.
+    /// Regression: the log said `done`.
     @Test func passStoppedByASignalIsIncomplete() async throws {
         try await Program.withDirectory { folder in
             try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
@@ -278,7 +279,7 @@ import Testing
                     Program.path, "run", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state",
                     "--log-level", "error",
                 ], errors: folder + "/errors")
-            // Its first write shows that it is there.
+            // Its first write shows that it runs.
             let phone = Gateway(try GatewayURL(url))
             var since = SequenceID.start
             while try await phone.document("a")?.root["complete"] == nil {

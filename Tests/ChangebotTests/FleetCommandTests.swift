@@ -3,7 +3,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// `fleet`, as an operator uses it beside two members that share the work.
+/// `fleet`, as an operator uses it, with two members that share the work.
 @Suite(.serialized, .limitedParallelism) struct FleetCommandTests {
     private static let rules = """
         - name: stamp
@@ -37,7 +37,7 @@ import Testing
         status["members"].map { Array($0.elements) } ?? []
     }
 
-    /// Returns the members once they are like this.
+    /// Returns the members once they satisfy the condition.
     private static func wait(
         _ engine: [String], until isReached: ([JSONValue]) -> Bool
     ) async throws -> [JSONValue] {
@@ -90,14 +90,14 @@ import Testing
     func drainWaitsForTheMember(role: [String], rest: String) async throws {
         let server = try TestPostgres.shared
         try await CommandTestBed.with(rules: Self.rules) { bed in
-            // Long enough for two commands while the member stands still.
+            // Long enough for two commands while the member is suspended.
             let engine = ["--engine", server.url(), "--fleet", server.uniqueName("fleet"), "--lease", "60s"]
             let bot = try await Self.start(bed, 1, engine + role)
             let isAlone = role.isEmpty
             let id = try #require(
                 try await Self.wait(engine) {
                     isAlone
-                        // It has a role once it is a member; the lease comes before.
+                        // It gets the lease first, and its role when it is a member.
                         ? $0.first?["runs"]?.bool == true && $0.first?["role"]?.string != nil
                         : Self.haveShares($0, ["8"]) && $0.first?["reads_feed"]?.bool == true
                 }.first?["id"]?.string)
@@ -136,7 +136,7 @@ import Testing
             _ = try await Self.wait(engine) { $0.contains { $0["state"]?.string == "runs" } && $0.count == 2 }
             #expect(try await first.get("metrics").body.contains("changebot_fleet_engine_up{bot=\"\(engine[3])\"} 1\n"))
             server.freeze()
-            // What it said last is shown for some seconds.
+            // The last reported values are shown for some seconds.
             var metrics = ""
             while !metrics.contains("changebot_fleet_engine_up{bot=\"\(engine[3])\"} 0\n") {
                 metrics = try await first.get("metrics").body

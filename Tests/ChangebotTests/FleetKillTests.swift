@@ -5,7 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// A member that shares the work is killed, or stands still for longer than its lease, while it sends webhooks.
+/// A member that shares the work is killed, or suspended for longer than its lease, while it sends webhooks.
 @Suite(.serialized, .limitedParallelism(isLong: true)) struct FleetKillTests {
     private static let count = 60
 
@@ -19,7 +19,7 @@ import Testing
         """
     }
 
-    /// A receiver of webhooks that answers only when it may.
+    /// A receiver of webhooks that answers only once it is allowed to.
     private struct Receiver {
         /// The ids of the events of each document.
         let events = Monitor<[String: [String]]>([:])
@@ -54,13 +54,13 @@ import Testing
     ) async throws {
         let receiver = Receiver()
         let server = try receiver.start()
-        // Otherwise its threads would wait for ever.
+        // Otherwise its threads would wait forever.
         defer { receiver.mayAnswer.with { $0 = true } }
         let postgres = try TestPostgres.shared
         try await CommandTestBed.with(rules: rules(server)) { bed in
             let engine = ["--engine", postgres.url(), "--fleet", postgres.uniqueName("kill"), "--lease", "8s"]
             func start(_ number: Int) async throws -> WatchedBot {
-                // The same rules, and a token by which the receiver knows the member.
+                // The same rules, with a token by which the receiver identifies the member.
                 let folder = bed.folder + "/member\(number)"
                 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 try FileManager.default.copyItem(atPath: bed.folder + "/r.yaml", toPath: folder + "/r.yaml")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Each document was written once, and each of its events has the same id.
+    /// Each document was written once, and all its events have the same id.
     private static func check(_ bed: CommandTestBed, _ receiver: Receiver) async throws {
         let events = receiver.events.quietly { $0 }
         #expect(events.count == count)
@@ -120,7 +120,7 @@ import Testing
         try await Self.with { bed, engine, receiver, first, _ in
             receiver.mayAnswer.with { $0 = false }
             try await Self.load(bed)
-            // Eight of each.
+            // Eight from each member.
             await receiver.wait(for: 16)
             first.process.kill()
             await first.process.wait()
@@ -145,7 +145,7 @@ import Testing
             let sent = receiver.total(of: 1)
             #expect(sent == 8)
             first.process.resume()
-            // It has noticed, and shares the work again.
+            // The member has noticed the loss of its leases, and shares the work again.
             try await Self.wait(engine, until: ["4", "4"])
             try await Self.check(bed, receiver)
             #expect(receiver.total(of: 1) == sent)

@@ -39,13 +39,13 @@ import Testing
             in: text, range: NSRange(text.startIndex..., in: text), withTemplate: template)
     }
 
-    /// What a reader of a page sees as text: no code, no addresses of links.
+    /// The visible text of a page: without code and addresses of links.
     private static func prose(of page: String) throws -> String {
         let withoutBlocks = try replacing("(?s)```.*?```", in: page, with: "")
         return try replacing(#"`[^`]*`|\]\([^)]*\)"#, in: withoutBlocks, with: "`")
     }
 
-    /// The comments and the string literals of a source file. A comment of several lines becomes one.
+    /// The comments and the string literals of a source file. A multiline comment becomes one.
     private static func prose(ofSource source: String) throws -> String {
         let joined = try replacing(#"(?m)(^ *//[^\n]*)\n *//[/ ]*"#, in: source, with: "$1 ")
         let pattern = try NSRegularExpression(pattern: #"(?s)""".*?"""|"(?:[^"\\\n]|\\.)*"|//[^\n]*"#)
@@ -54,7 +54,7 @@ import Testing
             .map { whole.substring(with: $0.range) }.joined(separator: "\n")
     }
 
-    /// Where the words that the glossary replaces are in a text: "hand over: … handed over at once …".
+    /// The places of replaced words in a text: "hand over: … handed over at once …".
     private static func findings(in text: String, _ entries: [Entry]) throws -> [String] {
         let words = entries.flatMap { entry in entry.replaced.map { ($0, entry.term) } }
         let alternatives = words.map { NSRegularExpression.escapedPattern(for: $0.0).replacing(" ", with: #"\s+"#) }

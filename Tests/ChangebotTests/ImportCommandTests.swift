@@ -3,7 +3,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// `changebot import` as a user meets it: what it says, its summary and its exit code.
+/// `changebot import` as a user runs it: its messages, its summary and its exit code.
 @Suite(.limitedParallelism) struct ImportCommandTests {
     private static let breaking = """
           - name: breaks
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// What was written before the reset is gone, but the log said `imported`.
+    /// Regression: documents that were written before the reset are gone, but the log said `imported`.
     @Test func importIntoAResetDatabaseFails() async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/in.ndjson"
@@ -59,10 +59,10 @@ import Testing
         }
     }
 
-    /// It ended by the signal, without a word, if that came before the service ran.
+    /// Regression: a signal right after the start ended it without a message.
     @Test(arguments: [SIGTERM, SIGINT]) func stopRightAfterTheStartIsClean(signal: Int32) async throws {
         try await withTestBed { bed in
-            // So many that they can't all be imported before the signal, however busy the machine is.
+            // Too many to be imported before the signal, however busy the machine is.
             let file = try write((0..<500_000).map { #"{"_id":"d\#($0)"}"# }, bed)
             let errors = bed.folder + "/errors"
             let process = try ChildProcess(
@@ -71,7 +71,7 @@ import Testing
             process.signal(signal)
             #expect(await process.wait() == 0)
             let log = try String(contentsOfFile: errors, encoding: .utf8)
-            // Without progress there is nothing to resume.
+            // Without saved progress, nothing can be resumed.
             let isSaved = FileManager.default.fileExists(atPath: file + ".import-progress")
             let hint = isSaved ? "; continue with --resume" : ""
             #expect(log.contains("notice stopped before the end\(hint) changed=0 "), "\(log)")
@@ -83,7 +83,7 @@ import Testing
         try await withTestBed { bed in
             let file = try write([], bed)
             let bytes = 1 << 36
-            // A sparse file: it takes no room on the disk.
+            // A sparse file, which needs no space on disk.
             #expect(truncate(file, bytes) == 0)
             _ = try write([#"{"bytes":\#(bytes),"sha256":"00"}"#], bed, "in.ndjson.manifest.json")
             let summary = bed.folder + "/summary.json"
@@ -140,7 +140,8 @@ import Testing
         }
     }
 
-    /// The second import rejected everything that the first one had written, and no message offered to resume it.
+    /// Regression: the second import rejected everything that the first one had written, and no message offered to
+    /// resume it.
     @Test func resumableImportIsReported() async throws {
         try await withTestBed { bed in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bed)
@@ -154,7 +155,7 @@ import Testing
                 let progress = try Data(contentsOf: URL(fileURLWithPath: file + ".import-progress"))
                 let again = try await Program.run(command + more)
                 #expect(again.code == 1 && again.errors.contains(hint) == isLogged, "\(again.errors)")
-                // It is gone once an import has come to its end.
+                // A completed import removes the file.
                 try progress.write(to: URL(fileURLWithPath: file + ".import-progress"))
             }
             let resumed = try await Program.run(command + ["--resume"])
@@ -248,7 +249,8 @@ import Testing
 
         """
 
-    /// A terminal multiplexer or another program of the pipeline may have made it so: reading failed at once.
+    /// Regression: a terminal multiplexer or another program of the pipeline may make stdin non-blocking, and reading
+    /// failed at once.
     @Test(arguments: [
         ["import", "-", "--gateway", "embedded:"], ["import", "-", "--gateway", "embedded:", "--schema", "todo"],
         ["rules", "try", Program.pictureRules, "--input", "-"],
@@ -266,7 +268,7 @@ import Testing
         }
     }
 
-    /// What rules are for dead letters are not: rejected documents are none.
+    /// The members about rules' dead letters are missing, because rejected documents are no dead letters.
     @Test func summaryCountsTheRulesOfTheMapping() async throws {
         try await withTestBed { bed in
             let map = try write([Self.mapping], bed, "map.yaml")

@@ -41,12 +41,12 @@ import Testing
         let line = try json(["since": .stringConvertible(sequence)])
         #expect(line.root["since"].map { Array($0.bytes) } == sequence.json)
         #expect(text(["since": .stringConvertible(sequence)]) == "info m since=\(word)\n")
-        // Most callers write it into a text.
+        // Most callers write it as a string.
         #expect(try json(["since": "\(sequence)"]).root["since"].map { Array($0.bytes) } == sequence.json)
         #expect(text(["since": "\(sequence)"]) == "info m since=\(word)\n")
     }
 
-    /// CouchDB takes ids of kilobytes: one filled the screen.
+    /// Regression: CouchDB accepts ids of several kilobytes; one filled the screen.
     @Test func longNamesAreShortenedForPeople() throws {
         let id = String(repeating: "a", count: 200)
         #expect(text(["id": "\(id)", "reason": "r"]) == "info m id=\(id) reason=r\n")
@@ -62,7 +62,7 @@ import Testing
                 == #"info connected a=1 b="two words" d="say \"so\"""# + "\n")
     }
 
-    /// Whatever a gateway, a document or a file name puts in: no line begins in it, no terminal acts on it.
+    /// Whatever a gateway, a document or a file name contains, it can neither start a new line nor control a terminal.
     @Test(arguments: ["\u{1B}]0;x\u{7}", "a\rb\nc", "\r\n", "\u{85}", "\u{9B}2J", "\u{202E}", "\u{2028}", "\u{7F}"])
     func controlCharactersAreEscaped(evil: String) throws {
         for bytes in [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import changebot
 
-/// What the program says on stderr.
+/// The program's messages on stderr.
 @Suite(.limitedParallelism) struct MessageTests {
     private static let noGateway = "http://127.0.0.1:1/todo"
     private static let evil = "\u{1B}[2J\u{7}\r\n\u{85}\u{9B}\u{202E}\u{2028}"
@@ -138,7 +138,7 @@ import Testing
     ])
     func fatalErrorsAreJSONInJSONLogs(arguments: [String]) async throws {
         for (more, environment) in [([], ["CHANGEBOT_LOG_FORMAT": "json"]), (["--log-format", "json"], [:])] {
-            // Not every command has the option.
+            // Some commands lack the option.
             if !more.isEmpty, ["verify", "rules", "help", "exprot", "dead-letters"].contains(arguments[0]) { continue }
             let result = try await Program.run(arguments + more, environment: environment)
             let last = try #require(try lines(result.errors).last).root
@@ -159,7 +159,7 @@ import Testing
             ),
             (["frobnicate"], "Commands: run, fix"), (["--quiet", "run"], "changebot run --quiet"),
             (["run", "--gatway", "x"], "Did you mean '--gateway'?"),
-            // What was meant has another name here, or only begins like this.
+            // The intended option has another name in this command, or only the same beginning.
             (["fix", "--dry"], "did you mean --dry-run?"), (["run", "--max", "3"], "did you mean --max-errors"),
             (["verify", "f.ndjson", "--gateway", "http://h/d"], "name the gateway with --against URL"),
             (["replicate", "--gateway", "http://h/d"], "changebot replicate SOURCE TARGET"),
@@ -184,7 +184,8 @@ import Testing
         #expect(result.code == 0 && result.output.contains(part), "\(result.output)")
     }
 
-    /// Each value that is not valid, on the command line and in the environment: what is expected, with an example.
+    /// Each message about an invalid value, on the command line and in the environment, names what is expected, with an
+    /// example.
     @Test(
         arguments: [
             (["run"], "since", "yesterday", "7-g1AAAA"), (["export"], "since", "now", "such as 1234"),
@@ -209,12 +210,12 @@ import Testing
     ) async throws {
         let variable = "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
         let needed = ["CHANGEBOT_RULES": Program.pictureRules, "CHANGEBOT_GATEWAY": Self.noGateway]
-        // What begins with '-' may be taken for an option.
+        // A value that begins with '-' may be mistaken for an option.
         let separate = value.hasPrefix("-") ? [(["--\(option)", value], needed)] : []
         for (more, environment) in separate + [
             (["--\(option)=\(value)"], needed), ([], needed.merging([variable: value]) { $1 }),
         ] {
-            // Only the program reads variables.
+            // Only the program itself reads environment variables.
             var message = more.isEmpty ? nil : Self.refusal(command + more)
             if message == nil {
                 let result = try await Program.run(command + more, environment: environment)
@@ -226,8 +227,8 @@ import Testing
         }
     }
 
-    /// What the parser says about arguments that it refuses with 64: sooner than the program, which prints it as
-    /// ``nearestNameIsSuggested(arguments:part:)`` shows. Nil if it takes them.
+    /// The parser's message about arguments that it refuses with 64. Faster than running the program, which prints it,
+    /// as ``nearestNameIsSuggested(arguments:part:)`` shows. Nil if they are accepted.
     private static func refusal(_ arguments: [String]) -> String? {
         do { _ = try Changebot.parseAsRoot(arguments) } catch {
             return Changebot.exitCode(for: error) == .validationFailure ? Changebot.fullMessage(for: error) : nil
@@ -271,7 +272,7 @@ import Testing
         }
     }
 
-    /// Without them the command was about another state, or about none.
+    /// Regression: without these options, the suggested command was about another state, or none.
     @Test func advisedCommandsNameTheState() async throws {
         let documents = (0..<25).map { #"{"_id":"d\#($0)","type":"broken"}"# }
         try await CommandTestBed.with(documents, rules: Self.breaking) { bed in
@@ -287,7 +288,7 @@ import Testing
         }
     }
 
-    /// It has no end at which it could say so.
+    /// A daemon does not end, so it must report them while it runs.
     @Test func quietDaemonReportsDeadLetters() async throws {
         try await CommandTestBed.with([#"{"_id":"a","type":"broken"}"#], rules: Self.breaking) { bed in
             let bot = try ChildProcess([

@@ -4,7 +4,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-/// A state whose tables are not those of this program is refused by each command, with what to do.
+/// If the tables of a state are not those of this program, each command refuses it and says what to do.
 @Suite(.limitedParallelism) struct OtherSchemaTests {
     private static let rules =
         "  - { name: r, when: { type: t, x: { $exists: false } }, then: [{ merge: { x: 1 } }] }\n"
@@ -13,7 +13,7 @@ import Testing
         ["dead-letters", "export"], ["dead-letters", "drop", "--all"], ["list"], ["status"],
     ]
 
-    /// What makes a state another one, and what each command says then.
+    /// Changes of a state's tables, and the message of each command.
     private static let changes = [
         (
             // As after a downgrade of the program.

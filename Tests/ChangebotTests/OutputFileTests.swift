@@ -15,7 +15,7 @@ import Testing
 
     private func bytes(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }
 
-    /// It was written over the beginning of what was there.
+    /// Regression: it was written over the beginning of the existing content.
     @Test(arguments: ["target", "d/target"]) func linkedFileIsReplacedAtOnce(target: String) async throws {
         try await Program.withDirectory { directory in
             try FileManager.default.createDirectory(atPath: directory + "/d", withIntermediateDirectories: false)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// It passed the check, and failed when the run was over.
+    /// Regression: it passed the check, and failed at the end of the run.
     @Test func unwritableOutputFailsTheCheck() async throws {
         try await Program.withDirectory { directory in
             for (name, target) in [("dangling", "none/file"), ("loop", "loop"), ("folder", directory)] {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    /// Each would be overwritten when the run is over.
+    /// Each would be overwritten at the end of the run.
     @Test(arguments: [
         "r/rules.yaml", "r/new.yaml", "link", "hard", "g.sqlite", "ca.pem", "password", "state/changebot.sqlite",
     ])

@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The program beside a gateway that is a process of its own: what scripts and operators do with it.
+/// The program and a gateway in another process: what scripts and operators do with them.
 @Suite(.limitedParallelism) struct ProcessTests {
     private func task(_ id: String, _ name: String) -> BulkDocument {
         let body = #"{"_id":"\#(id)","type":"task","task":"\#(name)","n":12345678901234567890123,"d":1.10}"#
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// `changebot gateway` on a file, ready.
+    /// Starts `changebot gateway` with a file, and waits until it is ready.
     private func gateway(data: String) async throws -> (process: ChildProcess, url: String) {
         let process = try ChildProcess([Program.path, "gateway", "--listen", "127.0.0.1:0", "--data", data])
         let line = try #require(await process.readLine())
@@ -53,15 +53,15 @@ import Testing
         #expect(quiet.output.split(separator: "\n") == attached)
     }
 
-    /// The demonstration once looked for its files in the working directory.
+    /// Regression: the demo looked for its files in the working directory.
     @Test func demoWorksInAnyFolderAndCleansUp() async throws {
         try await Program.withDirectory { folder in
-            // As it is installed: nothing of the project is above it.
+            // An installed program: no parent folder belongs to the project.
             let program = folder + "/changebot"
             let temporary = folder + "/tmp"
             try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
             let process = try ChildProcess(
-                // Copied by a process of its own: a child of another test would keep the copy open for writing.
+                // Copied by another process: a child of another test would keep the copy open for writing.
                 ["/bin/sh", "-c", "cp '\(Program.path)' \(program) && cd / && exec \(program) demo --quiet"],
                 environment: ["TMPDIR": temporary])
             let output = String(decoding: await process.readToEnd(), as: UTF8.self)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// The rows of a Sync Gateway have numbers, but its `last_seq` is a string: the summary had now one, now the other.
+    /// Regression: Sync Gateway's rows have numbers, but its `last_seq` is a string, so the type in the summary varied.
     @Test func lastSequenceOfASummaryHasOneType() async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await gateway(data: directory + "/todo.sqlite")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// Killed at any instant, the bot loses no change and writes no document twice.
+    /// Killed at any moment, the bot loses no change and writes no document twice.
     @Test func killingTheBotLosesNothing() async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await gateway(data: directory + "/todo.sqlite")
@@ -135,7 +135,7 @@ import Testing
                 Program.path, "run", "--gateway", url, "--rules", Program.pictureRules, "--state", directory + "/state",
                 "--log-level", "critical",
             ]
-            // Each is killed once the feed shows that it has written something.
+            // Each process is killed once the feed shows that it has written.
             var sequence = try #require(try await phone.databaseInfo().updateSequence)
             for _ in 0..<4 {
                 let bot = try ChildProcess(arguments)

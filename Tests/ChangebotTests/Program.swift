@@ -6,7 +6,7 @@ import Testing
 
 /// The program itself, as a user starts it.
 enum Program {
-    /// Beside the tests' own program.
+    /// In the folder of the tests' own program.
     static let path: String = {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appendingPathComponent("changebot").path
@@ -25,9 +25,9 @@ enum Program {
         let errors: String
     }
 
-    /// Runs to the end.
+    /// Runs the program to its end.
     ///
-    /// - Parameter launcher: A program that starts it, and the arguments in front of the program's path.
+    /// - Parameter launcher: A program that starts it, and the arguments before the program's path.
     static func run(
         _ arguments: [String], environment: [String: String] = [:], launcher: [String] = []
     ) async throws -> Result {
@@ -40,7 +40,7 @@ enum Program {
         return Result(code: code, output: String(decoding: output, as: UTF8.self), errors: text)
     }
 
-    /// A directory of its own for a test, gone afterwards.
+    /// Calls `body` with a new directory, which is deleted afterwards.
     static func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
         let path = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -48,12 +48,12 @@ enum Program {
         return try await body(path)
     }
 
-    /// A gateway while `body` runs, in this process: it starts sooner than `changebot gateway`, which
+    /// Runs a gateway in this process while `body` runs: it starts sooner than `changebot gateway`, which
     /// ``GatewayCommandTests`` test.
     ///
     /// - Parameters:
     ///   - data: Its file; nil: it keeps everything in memory.
-    ///   - users: What `--config` names, and `faults` what `--faults` names, as JSON.
+    ///   - users: The configuration, as for `--config`; `faults` is that for `--faults`. Both are JSON.
     static func withGateway<Result>(
         data: String? = nil, port: Int = 0, users: String? = nil, faults: String? = nil,
         _ body: (_ url: String) async throws -> Result
@@ -79,7 +79,7 @@ enum Program {
 }
 
 extension ChildProcess {
-    /// How many bytes it has read, from files or anything else.
+    /// The number of bytes that it has read, from files and all other sources.
     ///
     /// - Note: Source: proc(5), `rchar` of `/proc/PID/io`.
     var bytesRead: Int {
@@ -106,7 +106,7 @@ extension ChildProcess {
         #if arch(x86_64)
             let call = "7"
         #else
-            // ppoll(2): there is no poll.
+            // The number of ppoll(2); this architecture has no poll(2).
             let call = "73"
         #endif
         let tasks = "/proc/\(id)/task"
@@ -124,9 +124,9 @@ extension ChildProcess {
         }
     }
 
-    /// Looks every few milliseconds until something can be seen of the process, which no event tells.
+    /// Polls every few milliseconds until something that has no event can be seen of the process.
     ///
-    /// - Throws: If it has ended before.
+    /// - Throws: If the process has ended before.
     func waitUntil(_ isSeen: () -> Bool) async throws {
         while !isSeen() {
             try #require(!hasEnded, "the process has ended before")
@@ -134,7 +134,7 @@ extension ChildProcess {
         }
     }
 
-    /// Whether it has ended, and only its exit code is left.
+    /// Whether it has ended, but its exit code was not yet collected.
     ///
     /// - Note: Source: proc(5), the state in `/proc/PID/stat`.
     private var hasEnded: Bool {
@@ -142,7 +142,7 @@ extension ChildProcess {
         return facts.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }
 
-    /// Whether the process has a file open whose path ends so.
+    /// Whether the process has a file open whose path ends with `end`.
     func hasOpen(_ end: String) -> Bool {
         let files = "/proc/\(id)/fd/"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []

@@ -5,7 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// A list with very many tasks is deleted, and the bot that deletes them is killed.
+/// A list with very many tasks is deleted, and the bot that deletes the tasks is killed.
 @Suite(.limitedParallelism(isLong: true)) struct RelatedKillTests {
     private static let count = 4_000
     private static let rules = """
@@ -18,7 +18,7 @@ import Testing
               - related: { selector: { type: task, taskList.id: { jq: ._id } }, then: [delete: {}] }
         """
 
-    /// A random moment within the time that the whole work takes.
+    /// Random moments within the time that the whole work takes.
     private struct Moments {
         private var state: UInt64 = 20_261_124
 
@@ -39,7 +39,7 @@ import Testing
                     directory + "/state", "--log-level", "critical",
                 ]
                 var (kills, runs) = (0, 0)
-                // Three times in the middle of the pages, each time further on, then at moments that nobody chose.
+                // Three times in the middle of a page, each time further on, then at random moments.
                 for place in ["relatedWritten:3", "relatedRemembered:4", "relatedWritten:5"] {
                     let result = try await Program.run(arguments, environment: ["CHANGEBOT_CRASH_AT": place])
                     #expect(result.code == -SIGKILL, "\(place): \(result.errors)")

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// The bot ended before it logged this.
+    /// The bot ended before it logged this text.
     private struct Ended: Error { let before: String }
 
     private static func rule(_ name: String, _ value: Int, unless member: String) -> String {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func newRulesApplyToLaterChanges() async throws {
-        // The rule of the beginning has nothing to do with it: a bot's own write is a change like any other.
+        // The rule of the start is not the reason: a bot's own write is decided like any other change.
         let old = #"{"_id":"old","type":"task","a":0}"#
         try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
             let bot = try start(bed)
@@ -108,7 +108,7 @@ import Testing
             #expect(line.contains("rules=b") && line.contains("written=1"), "\(line)")
             #expect(try await bed.document("old")?.root["b"] != nil)
             await bot.process.stop()
-            // The state knows them now: a new start has nothing to catch up with.
+            // The state now knows the rules, so a new start has nothing to catch up with.
             let again = try await bed.runOnce("--catch-up-changed-rules")
             #expect(!again.errors.contains("applying new and changed rules"), "\(again.errors)")
         }
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    /// The old rules come back before the bot has ended for the new ones.
+    /// The old rules return before the bot has ended for the new ones.
     @Test func rulesThatReappearAtOnceLeaveTheBotRunning() async throws {
         try await CommandTestBed.with(rules: Self.rule("a", 1, unless: "a")) { bed in
             let bot = try start(bed)
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    /// Nothing had changed since the start, so there was no checkpoint, and new rules ran over all documents.
+    /// Regression: without changes since the start, there was no checkpoint, so new rules ran over all documents.
     @Test func newRulesDoNotRewindBeforeTheStart() async throws {
         let old = #"{"_id":"old","type":"task","a":0}"#
         try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
@@ -200,8 +200,8 @@ import Testing
         }
     }
 
-    /// Two rules of one file write the number of the file's version; a document that both fired on has the same number
-    /// twice, unless it was decided by parts of two versions.
+    /// Two rules of one file write the version number of the file. A document for which both fired has the same number
+    /// twice, unless parts of two versions decided it.
     @Test func fiftyReloadsUnderLoadMissNoChange() async throws {
         func rules(_ version: Int) -> String {
             """
@@ -220,7 +220,7 @@ import Testing
             let ids = (1...50).map { version in (1...20).map { DocumentID("t\(version)-\($0)") } }
             for version in 1...50 {
                 let isBroken = version.isMultiple(of: 10)
-                // Documents that come while the bot reads its rules again.
+                // Documents that arrive while the bot reloads its rules.
                 async let load: Void = bed.put(ids[version - 1].map { #"{"_id":"\#($0.text)","type":"task"}"# })
                 try bed.write(rules: isBroken ? rules(version) + "  - broken" : rules(version))
                 bot.process.signal(SIGHUP)
@@ -239,7 +239,7 @@ import Testing
                 #expect(a != nil && a.map(Array.init) == b.map(Array.init), "\(document)")
                 versions.insert(String(decoding: a ?? [], as: UTF8.self))
             }
-            // Several versions were in force in turn, and none that was not valid.
+            // Several versions were in force in turn, but never an invalid one.
             #expect(versions.count > 1)
             #expect(versions.isDisjoint(with: ["10", "20", "30", "40", "50"]), "\(versions)")
         }

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 @Suite(.limitedParallelism) struct ReplicateCommandTests {
-    /// A gateway that wants a password, with three documents.
+    /// A gateway that requires a password, with three documents.
     private func withGateway(_ body: (_ folder: String, _ url: String) async throws -> Void) async throws {
         try await SecretTestBed.with { bed in
             try await bed.withGateway { url, phone in

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 @Suite(.limitedParallelism) struct RequestLogTests {
-    /// Refuses the first requests, then plays an empty database.
+    /// A server that refuses the first requests, then simulates an empty database.
     private static func server(refusals: Int = 0) throws -> TestServer {
         let asked = EventCounter()
         return try TestServer { connection in
@@ -49,7 +49,8 @@ import Testing
         #expect(!log.contains("reached the gateway again"), "\(log)")
     }
 
-    /// A sign-in page in place of the gateway made a warning, and the news that the gateway was back, every few seconds.
+    /// Regression: a sign-in page in place of the gateway caused a warning, then a message that the gateway was back,
+    /// every few seconds.
     @Test func htmlPageInsteadOfTheGatewayIsOneWarning() async throws {
         let requests = EventCounter()
         let server = try TestServer { connection in

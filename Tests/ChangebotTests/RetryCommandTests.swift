@@ -47,7 +47,7 @@ import Testing
 
     @Test func retryReadsCurrentDocuments() async throws {
         try await deadLettered { bed in
-            // One is repaired, one is done by somebody else, one fails on.
+            // One is repaired, one was done by another client, one fails again.
             try await bed.put([task("a", #","place":1"#), task("b", #","done":false"#)])
             let before = try bed.deadLetters()[2].root
             let retry = try await bed.retry()
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    /// It was thrown away, and the command said that it was settled.
+    /// Regression: it was dropped, and the command reported it as settled.
     @Test func deadLetterOfASkippedRuleStaysIfItFailsAgain() async throws {
         let skipped = Self.broken.replacing("then:", with: "on_error: skip\n    then:")
         try await CommandTestBed.with([task("a")], rules: skipped) { bed in
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    /// A dead letter that stays with another reason was not counted any more.
+    /// Regression: a dead letter that stays with another reason was no longer counted.
     @Test func deadLettersThatFailForAnotherReasonAreNotSettled() async throws {
         try await deadLettered { bed in
             try bed.write(rules: Self.broken.replacing("op: remove, path: /place", with: "op: remove, path: /spot"))

@@ -23,7 +23,7 @@ import Testing
             expect: { fired: [shout], document: { _id: t, task: tea } }
 
         """
-    /// Without programs, which jq takes long to compile.
+    /// Without programs, because jq compiles them slowly.
     private static let plainRules = """
         version: 1
         rules:
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// What a program makes, its text does not tell.
+    /// A program's result is unknown before it runs.
     @Test func tryReportsAnIncompleteBlob() async throws {
         let rules = """
             version: 1
@@ -166,7 +166,7 @@ import Testing
         let lines = [
             #"{"_id":"a","type":"task","image":\#(blob),\#(stubs),"changes":{"image":null}}"#,
             #"{"_id":"b","type":"task","changes":{"photo":\#(blob)}}"#,
-            // Moved, changed beside it, and wrong before.
+            // The blob is moved, another member is changed, and the blob was already invalid.
             #"{"_id":"c","type":"task","image":\#(blob),\#(stubs),"changes":{"image":null,"photo":\#(blob)}}"#,
             #"{"_id":"d","type":"task","image":\#(blob),\#(stubs),"changes":{"image":{"caption":"x"}}}"#,
             #"{"_id":"e","type":"task","image":\#(blob),"changes":{"n":1}}"#,
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    /// Whatever import reads.
+    /// Every format that import reads.
     @Test(arguments: [
         ("in.ndjson", "{\"_id\":\"a\",\"task\":\"tea!\"}\n", []), ("in.json", #"[{"_id":"a","task":"tea!"}]"#, []),
         ("in.json", "{\n\"_id\":\"a\",\n\"task\":\"tea!\"}", []),
@@ -240,7 +240,7 @@ import Testing
             let wrong = try await Program.run(
                 ["rules", "explain", file, "--document", document], environment: ["CHANGEBOT_NOW": "soon"])
             #expect(wrong.code == 64 && wrong.errors.contains("CHANGEBOT_NOW='soon'"), "\(wrong.errors)")
-            // For tables only.
+            // Only for tables.
             let tried = try await Program.run(
                 ["rules", "try", file, "--input", document],
                 environment: ["CHANGEBOT_DELIMITER": ";", "CHANGEBOT_NOW": "10"])

@@ -6,7 +6,8 @@ import Testing
 @testable import changebot
 
 @Suite(.limitedParallelism) struct RunningBotTests {
-    /// In a container whose first process asks for no exit codes, a killed bot keeps its number: it counted as running.
+    /// Regression: in a container whose first process collects no exit codes, a killed bot keeps its process id, so it
+    /// counted as running.
     @Test func killedBotIsNotRunningIfItsPIDIsReused() async throws {
         try await Program.withDirectory { folder in
             let program = folder + "/changebot-ended"
@@ -18,7 +19,7 @@ import Testing
             try Data(status.utf8).write(to: URL(fileURLWithPath: file))
             #expect(RunningBot.all(in: folder).map(\.process) == [process.id])
             process.signal(SIGKILL)
-            // Waits for its end, and leaves its exit code where it is.
+            // Waits for its end without collecting its exit code.
             var information = siginfo_t()
             #expect(waitid(P_PID, id_t(process.id), &information, WEXITED | WNOWAIT) == 0)
             #expect(kill(process.id, 0) == 0)

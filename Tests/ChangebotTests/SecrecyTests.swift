@@ -3,7 +3,7 @@ import GatewayClient
 import TestKit
 import Testing
 
-/// Nothing that the program leaves behind or shows while it runs holds the password that it was given.
+/// Nothing that the program writes or shows while it runs contains the password.
 @Suite(.limitedParallelism) struct SecrecyTests {
     private static let documents = [
         #"{"_id":"t1","type":"task"}"#, #"{"_id":"t2","type":"task"}"#, #"{"_id":"b","type":"broken"}"#,
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// The search finds what it looks for.
+    /// The search detects what it looks for.
     @Test func searchKnowsAllFormsOfThePassword() throws {
         let basic = Data("\(SecretTestBed.user):\(SecretTestBed.password)".utf8).base64EncodedString()
         let forms = SecretTestBed.forms
@@ -37,7 +37,7 @@ import Testing
                 #"{"on":"_bulk_docs","status":503,"after":1,"times":1},{"on":"_changes","session_expired":true,"times":1}"#
             try await bed.withGateway(faults: faults) { url, phone in
                 try await load(phone)
-                // The error on _changes ends a run that may not ask again; the second goes through.
+                // The error on `_changes` ends a run without retries; the second run succeeds.
                 var codes = [try await bed.runOnce(url, from: source).code]
                 codes.append(try await bed.runOnce(url, from: source).code)
                 #expect(codes.contains(1), "\(codes)")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// While it runs, the process shows its command line to everybody, and its state lies open in SQLite's files.
+    /// While a process runs, every user can see its command line, and its state is in SQLite's open files.
     @Test(arguments: SecretTestBed.Source.allCases)
     func daemonLeaksNoSecret(source: SecretTestBed.Source) async throws {
         try await SecretTestBed.with { bed in
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// A server that repeats what it was sent, or that leads elsewhere with it, must not make the bot tell it.
+    /// A server that repeats the request, or redirects it, must not make the bot reveal the password.
     @Test(
         arguments: [
             (401, [], #"{"error":"Unauthorized","reason":"no: "#, 77),
@@ -112,20 +112,20 @@ import Testing
         let plain = try TestServer { connection in _ = try connection.readRequest() }
         let noTLS = plain.url("/todo").replacingOccurrences(of: "http:", with: "https:")
         try await SecretTestBed.with { bed in
-            // A password from a file, and an address from the environment, are by then as any other.
+            // Later on, a password from a file and an address from the environment are treated like the others.
             let isOther = source == .file || source == .addressInEnvironment
             for url in isOther ? [noTLS] : ["http://127.0.0.1:1/todo", "http://nonexistent.invalid/todo", noTLS] {
                 let result = try await bed.runOnce(url, from: source, ["--name", "a\(url.utf8.count)"])
                 #expect(result.code == 69, "\(result.errors)")
             }
-            // Hangs up each time: trouble that passes.
+            // Closes the connection each time: a temporary fault.
             let last = try await bed.runOnce(
                 plain.url("/todo"), from: source, ["--retry-for", "1s", "--name", "last"])
             #expect(last.code == 75, "\(last.errors)")
         }
     }
 
-    /// Wrong, it is as secret: it may be that of another gateway.
+    /// A wrong password is also secret: it may be that of another gateway.
     @Test(arguments: SecretTestBed.Source.allCases)
     func wrongPasswordIsNotShown(source: SecretTestBed.Source) async throws {
         try await Program.withGateway(users: SecretTestBed.users(password: "another")) { url in

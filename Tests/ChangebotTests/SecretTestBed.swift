@@ -3,20 +3,20 @@ import GatewayClient
 import TestKit
 import Testing
 
-/// A gateway that wants a password, a bot that knows it, and a search through everything that the bot leaves behind.
+/// A gateway that requires a password, a bot that has it, and a search in everything that the bot writes.
 struct SecretTestBed {
-    /// Where the bot has its password from.
+    /// The source of the bot's password.
     enum Source: CaseIterable {
         case environment, file, addressInEnvironment, addressInArguments, session
     }
 
-    /// Signs that mean something in addresses, in JSON and to shells.
+    /// With characters that are special in addresses, in JSON and in shells.
     static let password = #"c0rr3ct:h@rse/"batt&ry%41 st+ple"#
     static let user = "amy"
 
-    /// Holds nothing but what the bot has made.
+    /// The folder for everything that the bot creates.
     let folder: String
-    /// Holds what the bot only reads.
+    /// The folder for files that the bot only reads.
     let inputs: String
 
     var state: String { folder + "/state" }
@@ -44,9 +44,9 @@ struct SecretTestBed {
         try Data(text.utf8).write(to: URL(fileURLWithPath: inputs + "/" + name))
     }
 
-    /// A gateway with one user, and what a phone would use.
+    /// Runs a gateway with one user; `body` also gets a client for a phone.
     ///
-    /// - Parameter faults: What it does wrong, as JSON objects with commas between them.
+    /// - Parameter faults: The gateway's faults, as JSON objects separated by commas.
     func withGateway(
         faults: String = "", _ body: (_ url: String, _ phone: Gateway) async throws -> Void
     ) async throws {
@@ -60,9 +60,9 @@ struct SecretTestBed {
         }
     }
 
-    /// What `changebot gateway --config` reads: one user.
+    /// The configuration for `changebot gateway --config`: one user.
     ///
-    /// - Parameter password: As it stands in JSON.
+    /// - Parameter password: As written in JSON.
     static func users(password: String) -> String {
         #"{"databases":{"todo":{"users":{"\#(user)":{"password":"\#(password)","admin_channels":["*"]}}}}}"#
     }
@@ -91,7 +91,7 @@ struct SecretTestBed {
         return (arguments, environment)
     }
 
-    /// Runs it to its end and searches what it leaves.
+    /// Runs the bot to its end, and searches what it writes.
     func runOnce(_ url: String, from source: Source, _ more: [String] = []) async throws -> Program.Result {
         let (arguments, environment) = run(url, from: source, ["--once"] + more)
         let result = try await Program.run(arguments, environment: environment)
@@ -101,7 +101,7 @@ struct SecretTestBed {
         return result
     }
 
-    /// Searches every file that the bot has made.
+    /// Searches every file that the bot has created.
     func expectNoSecretInFiles() throws {
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
         #expect(names.contains { $0.hasSuffix("summary.json") })
@@ -117,15 +117,15 @@ struct SecretTestBed {
         }
     }
 
-    /// The password as it may stand somewhere: as it is, in an address, in JSON, in base64 wherever it begins; and the
-    /// cookie of a session that it has begun.
+    /// The password in the forms in which it may occur: plain, in an address, in JSON, in base64 at any offset; and the
+    /// cookie of its session.
     static let forms: [String] = {
         let encoded = [CharacterSet.alphanumerics, .urlPasswordAllowed, .urlQueryAllowed].compactMap {
             password.addingPercentEncoding(withAllowedCharacters: $0)
         }
         let inBase64 = (0..<3).map { shift in
             let text = Data(repeating: 0x3A, count: shift) + Data(password.utf8)
-            // What the neighbours have a part in is left out.
+            // Base64 characters that neighbouring bytes influence are left out.
             return String(text.base64EncodedString().dropFirst(shift == 0 ? 0 : 4).prefix(password.utf8.count))
         }
         return [password, password.replacingOccurrences(of: "\"", with: "\\\"")] + encoded + inBase64

@@ -3,7 +3,7 @@ import GRDB
 import TestKit
 import Testing
 
-/// Commands that only show a state leave it as it is.
+/// Commands that only show a state do not change it.
 @Suite(.limitedParallelism) struct ShownStateTests {
     private static let rules = """
           - name: broken
@@ -20,7 +20,7 @@ import Testing
         ["dead-letters", "list", "--count"], ["dead-letters", "show", "1"], ["dead-letters", "export"],
     ]
 
-    /// With a state that has a checkpoint, an own write and a dead letter.
+    /// Calls `body` with a state that has a checkpoint, an own revision and a dead letter.
     private func withState(_ body: (CommandTestBed) async throws -> Void) async throws {
         let documents = [#"{"_id":"a","type":"t"}"#, #"{"_id":"b","type":"broken"}"#]
         try await CommandTestBed.with(documents, rules: Self.rules) { bed in
@@ -35,7 +35,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: contents)
     }
 
-    /// What each command prints. None of them changes the state, or leaves a copy of it.
+    /// The output of each command. None of them changes the state, or leaves a copy of it.
     ///
     /// - Parameter launcher: The words that start the program.
     private func shown(
@@ -56,7 +56,7 @@ import Testing
         return texts
     }
 
-    /// Root may write everywhere, unless it gives that right away.
+    /// Root may write everywhere unless it drops that privilege.
     private static let launcher =
         getuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
 
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// CouchDB's sequences made each line of a table several lines long.
+    /// Regression: CouchDB's sequences stretched each line of a table over several lines.
     @Test func longSequencesAreShortenedInTables() async throws {
         try await withState { bed in
             let long = "7-g1AAAA" + String(repeating: "x", count: 400)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// A bot that waited for its first answer was invisible: there is no state, and the folder was missing.
+    /// Regression: a bot that waited for its first answer was not shown: it has no state, and the folder was missing.
     @Test func botThatWaitsForItsGatewayIsShown() async throws {
         try await Program.withDirectory { folder in
             let (rules, state) = (folder + "/r.yaml", folder + "/a/state")
@@ -122,7 +122,7 @@ import Testing
             let missing = try await Program.run(command, environment: ["TMPDIR": bed.folder + "/none"])
             #expect(missing.code == 73 && missing.errors.contains("set TMPDIR to"), "\(missing.errors)")
             #expect(missing.errors.contains("can't create \(bed.folder)/none/changebot-"), "\(missing.errors)")
-            // Files that can't grow beyond 8 blocks stand for the disk.
+            // A limit of 8 blocks for files simulates a full disk.
             let full = try await Program.run(
                 command, launcher: ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"])
             #expect(full.code == 74, "\(full.errors)")

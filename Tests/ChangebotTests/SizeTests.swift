@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What a change passes can be read: functions are short, and no type holds too much. Depends on the indentation that
-/// `swift format` checks.
+/// The code that a change passes is readable: functions are short, and no type stores too much. Depends on the
+/// indentation that `swift format` checks.
 @Suite struct SizeTests {
     private static let targets = [
         "BotState", "Bots", "Delivery", "DocumentFlow", "Fleet", "FleetEngine", "Outside", "Revisions", "Rules",
@@ -29,7 +29,7 @@ import Testing
             "nonisolated(unsafe)", "lazy", "weak", "unowned", "@discardableResult", "@inline(__always)", "@Sendable",
         ]
 
-        /// The first word that is no modifier.
+        /// The first word that is not a modifier.
         var keyword: Substring { words.first { !Self.modifiers.contains($0) } ?? "" }
 
         var beginsFunction: Bool {
@@ -40,7 +40,7 @@ import Testing
 
         var isStoredProperty: Bool {
             guard ["let", "var"].contains(keyword), !words.contains("static") else { return false }
-            // A computed property has its body before any value.
+            // In a computed property, the brace comes before any value.
             guard let brace = text.firstIndex(of: "{") else { return true }
             return keyword == "let" || text[..<brace].contains(" = ")
         }
@@ -58,17 +58,17 @@ import Testing
         }
     }
 
-    /// The line at which what begins in a line ends: the next brace with the same indentation.
+    /// The last line of a declaration: the next brace with the same indentation.
     private static func end(of start: Int, _ lines: [Line]) -> Int? {
         lines[start...].firstIndex { $0.indentation == lines[start].indentation && $0.text.hasPrefix("}") }
     }
 
-    /// From the brace that opens the body to the one that closes it.
+    /// Counted from the brace that opens the body to the brace that closes it.
     @Test func noFunctionHasMoreThanFortyLines() throws {
         var count = 0
         for (name, lines) in try Self.files() {
             for start in lines.indices where lines[start].beginsFunction {
-                // One without a body, or on one line, has no such end, or one before the next declaration.
+                // A function without a body, or on one line, has no such end, or one before the next declaration.
                 guard let body = lines[start...].firstIndex(where: { $0.text.hasSuffix("{") }), body - start < 12,
                     let end = Self.end(of: start, lines), end > body
                 else { continue }

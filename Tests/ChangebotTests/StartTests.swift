@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Warnings at the start of a run that no other message gives.
+/// Warnings that only the start of a run gives.
 @Suite(.limitedParallelism) struct StartTests {
     private func run(_ rules: String, _ options: String...) async throws -> Program.Result {
         try await Program.withDirectory { folder in
@@ -30,7 +30,7 @@ import Testing
         #expect(!start.errors.contains("ahead of the database"), "\(start.errors)")
     }
 
-    /// A run without changes saves no checkpoint, so each later run reported the change again.
+    /// Regression: a run without changes saved no checkpoint, so each later run reported the change again.
     @Test func changeOfRulesIsReportedOnce() async throws {
         func rule(_ name: String, _ value: Int) -> String {
             "  - { name: \(name), when: { x: \(value) }, then: [{ merge: { y: 1 } }] }\n"
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// A mistyped name would be an empty database, and the command would succeed.
+    /// Regression: a mistyped name became an empty database, and the command succeeded.
     @Test func readingCommandsCreateNoDatabase() async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/none.sqlite"
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// It began at what was newest each time, and nothing was ever decided.
+    /// Regression: each run began at the newest sequence, and nothing was ever decided.
     @Test(.limitedParallelism) func runSinceNowMissesNothingAfterItsStart() async throws {
         let rules = "- {name: a, when: {type: task, a: {$exists: false}}, then: [{merge: {a: 1}}]}\n"
         try await CommandTestBed.with([#"{"_id":"old","type":"task"}"#], rules: rules) { bed in

@@ -5,7 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// What the program keeps is its owner's alone, and can't be aimed at other files.
+/// Only the owner can read the program's files, and links can't redirect them.
 @Suite(.limitedParallelism) struct StateFileTests {
     private func mode(_ path: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int

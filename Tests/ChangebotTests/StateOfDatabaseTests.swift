@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// State belongs to a database, not to a spelling of its URL: as a user sees it.
+/// State belongs to a database, not to the notation of its URL, in the commands of a user.
 @Suite(.limitedParallelism) struct StateOfDatabaseTests {
     private static let rules = """
           - name: done
@@ -15,7 +15,7 @@ import Testing
 
     private static func documents(_ count: Int) -> [String] { (0..<count).map { #"{"_id":"t\#($0)","type":"task"}"# } }
 
-    /// `run --once`, with what it says and its summary.
+    /// Runs `run --once`, and returns its messages and its summary.
     private func run(
         _ bed: CommandTestBed, _ url: String, _ more: String...
     ) async throws -> (code: Int32, errors: String, summary: JSONText) {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// A copy has the mark as well. What is done in one must not count for the other.
+    /// A copy also contains the mark. What is done in one database must not count for the other.
     @Test func copiedDatabaseFilesBecomeAnotherDatabase() async throws {
         try await Program.withDirectory { folder in
             let bed = CommandTestBed(url: "", folder: folder)
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    /// It read from the beginning without a word.
+    /// Regression: it read from the beginning without a warning.
     @Test func dryRunWarnsIfOnlyOtherBotsHaveAState() async throws {
         try await CommandTestBed.with(Self.documents(1), rules: Self.rules) { bed in
             let warning = "warning there is no state 'changebot' in \(bed.state); there is 'pictures'"

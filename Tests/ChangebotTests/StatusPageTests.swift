@@ -3,7 +3,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// `run --http`, `status` and `list`, as a user meets them.
+/// `run --http`, `status` and `list`, as a user runs them.
 @Suite(.limitedParallelism) struct StatusPageTests {
     private static let rules = """
         - name: stamp
@@ -11,7 +11,7 @@ import Testing
           then: [{ merge: { done: true } }]
         """
 
-    /// A bot that has caught up.
+    /// Calls `body` while a bot runs that has caught up.
     private func whileRunning(
         _ more: [String] = [], _ body: (CommandTestBed, WatchedBot) async throws -> Void
     ) async throws {

@@ -6,7 +6,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Timers and passes at certain times, as a user meets them.
+/// Timers and scheduled passes, as a user configures them.
 @Suite(.limitedParallelism) struct TimeCommandTests {
     private static let rules = """
         - name: remind
@@ -37,7 +37,7 @@ import Testing
             ], environment: place.map { ["CHANGEBOT_CRASH_AT": $0] } ?? [:])
     }
 
-    /// As if the bot had been down for some days.
+    /// Makes the bot miss passes, as if it had been down for some days.
     private func missPasses(_ bed: CommandTestBed, days: Int = 3) throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: bed.state)
         let file = try #require(files.first { $0.hasPrefix("changebot") && $0.hasSuffix(".sqlite") }, "\(files)")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// `fix` would keep no timers for these rules.
+    /// `fix` would store no timers for these rules.
     @Test func newScheduledRulesCatchUpLater() async throws {
         let documents = [#"{"_id":"past","type":"task","dueAt":1}"#, #"{"_id":"later","type":"task","dueAt":4e9}"#]
         try await CommandTestBed.with(documents, rules: "- { name: other, when: { a: 1 }, then: [] }\n") { bed in

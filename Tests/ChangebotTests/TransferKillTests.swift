@@ -4,17 +4,17 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The processes of `import` and `export` are killed again and again, at moments that nobody chose; what comes out in the
-/// end is what would have come out of one run.
+/// The processes of `import` and `export` are killed repeatedly at random moments. In the end, the result is that of a
+/// single run.
 @Suite(.limitedParallelism(isLong: true)) struct TransferKillTests {
-    /// Documents that can be written; every 40th has an attachment in the folder.
+    /// Valid documents; every 40th has an attachment in the folder.
     private static let count = 2_500
     private static let minKills = 8
     private static let bodies = (0..<3).map { number in
         Data((0..<(40_000 + number)).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ $0 >> 8 &+ number) })
     }
 
-    /// What is killed, and when: seeded, so that a run that fails can be repeated as nearly as a clock allows.
+    /// Kills processes at random moments. The seed makes a failed run as repeatable as a clock allows.
     private struct Killer {
         private var state: UInt64
         private(set) var kills = 0
@@ -26,10 +26,10 @@ import Testing
             return (state >> 33) % limit
         }
 
-        /// Starts the program and kills it, unless it is done before.
+        /// Starts the program, and kills it unless it ends before.
         ///
         /// - Parameter longest: In milliseconds; the first kills come sooner.
-        /// - Returns: Its exit code once it was done.
+        /// - Returns: Its exit code if it ended by itself.
         mutating func run(_ arguments: [String], longest: UInt64) async throws -> Int32? {
             let process = try ChildProcess([Program.path] + arguments)
             try await Task.sleep(for: .milliseconds(Int(20 + below(longest))))
@@ -46,7 +46,7 @@ import Testing
         let url: String
         let phone: Gateway
 
-        /// A gateway of its own, which does wrong what the list of errors says, and a folder.
+        /// Runs a gateway with these faults, with its own folder.
         static func with(_ errors: String, _ body: (TestBed) async throws -> Void) async throws {
             try await Program.withDirectory { folder in
                 try await Program.withGateway(faults: #"{"faults":[\#(errors)]}"#) { url in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// A gateway with all documents, and an export of them that nobody disturbed: `whole.ndjson`.
+    /// A gateway with all documents, and an undisturbed export of them: `whole.ndjson`.
     private func withOrigin(_ body: (TestBed) async throws -> Void) async throws {
         let slow = #"{"slice":{"bytes":8000,"pause":"20ms"},"on":"_all_docs"}"#
         try await TestBed.with(slow + #",{"latency":"20ms","on":"attachment"}"#) { origin in
@@ -107,7 +107,7 @@ import Testing
             while killer.kills < Self.minKills {
                 var code: Int32?
                 while code == nil {
-                    // Now and then it gets so far that the next one need not begin at the beginning.
+                    // Now and then, a run gets far enough that the next one need not start over.
                     code = try await killer.run(
                         bed.exportArguments("o.ndjson"), longest: killer.kills % 5 == 4 ? 3_000 : 600)
                     if killer.kills >= Self.minKills, code == nil {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// The export's lines, with some between them that can't be written. Returns those with their places.
+    /// Writes the export's lines with some invalid lines in between. Returns the invalid lines and their positions.
     private func prepare(_ bed: TestBed, _ origin: TestBed) throws -> (wrong: [String], places: [Int]) {
         var lines: [String] = []
         var (wrong, places): ([String], [Int]) = ([], [])
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// Every document is there, was written once, and has its attachment.
+    /// Every document exists, was written once, and has its attachment.
     private func expectComplete(_ bed: TestBed) async throws {
         var numbers: Set<Int> = []
         var answer = try await bed.phone.changes(ChangesRequest())

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The pages by symptom quote only messages that the program can print, and stay short enough to read.
+/// Troubleshooting pages quote only messages that the program can print, and stay short.
 @Suite struct TroubleshootingTests {
     private static let catalogue = URL(filePath: Program.root + "/Sources/changebot/changebot.docc")
 
@@ -107,7 +107,7 @@ import Testing
         #expect(count > 100)
     }
 
-    /// As DocC makes them: without punctuation, each space and hyphens around it as one hyphen.
+    /// The anchors of headings as DocC makes them: without punctuation, each space with its hyphens as one hyphen.
     private static func anchors(of text: String) -> Set<String> {
         let headings = matches(#"(?m)^##+ (.+)$"#, in: text).map { $0[0].filter { !"\"`',./:?!()".contains($0) } }
         return Set(headings.map { $0.split { $0 == " " || $0 == "-" }.joined(separator: "-") })
@@ -126,13 +126,13 @@ import Testing
     }
 }
 
-/// A message of the program as a page quotes it: `…` stands for the parts that change.
+/// A message of the program as a page quotes it: `…` stands for the variable parts.
 ///
-/// A page quotes messages in blocks that begin with ` ```message `, one a line, and in the first column of tables whose
-/// first heading is `message`.
+/// A page quotes messages in blocks that begin with ` ```message `, one per line, and in the first column of tables
+/// whose first heading is `message`.
 private struct QuotedMessage {
     let text: String
-    /// Where it stands on the page, from 1.
+    /// The line on the page, from 1.
     let line: Int
 
     private var parts: [String] {
@@ -140,10 +140,10 @@ private struct QuotedMessage {
             .filter { $0.contains(where: \.isLetter) }
     }
 
-    /// Whether the words could be of no other message by chance.
+    /// Whether the words are unlikely to match another message by chance.
     var isSpecific: Bool { parts.contains { $0.split(separator: " ").count > 1 } }
 
-    /// Whether one statement has all parts, in this order. Searching characters takes long in a debug build.
+    /// Whether one statement contains all parts, in this order. Searching characters is slow in a debug build.
     func isPrinted(by program: String) -> Bool {
         guard let first = parts.first else { return false }
         return program.withCString { start in
@@ -156,7 +156,7 @@ private struct QuotedMessage {
         }
     }
 
-    /// Whether the text that begins at `start` soon has these parts.
+    /// Whether these parts follow soon after `start`.
     private static func follow(_ parts: ArraySlice<String>, _ start: UnsafePointer<CChar>) -> Bool {
         var start = start
         for part in parts {
@@ -186,7 +186,7 @@ private struct QuotedMessage {
     }
 }
 
-/// What a source file prints, and its other code, on one line: without comments, each literal in one piece.
+/// The messages of a source file, and its other code, on one line: without comments, each literal in one piece.
 private struct ProgramText {
     let text: String
 

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Which servers the program trusts. Each refusal says why, and that nothing is reached (69).
+/// Which servers the program trusts. Each refusal gives the reason, and the exit code for an unreachable server (69).
 @Suite(
     .limitedParallelism, .enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
 struct TrustTests {
@@ -22,7 +22,7 @@ struct TrustTests {
         let refused = try await run(server)
         #expect(refused.code == 69)
         #expect(refused.errors.contains("self-signed") && refused.errors.contains("--ca-file"), "\(refused.errors)")
-        // It is trusted then: what it serves is a page for people.
+        // The server is trusted now: it serves a page for people.
         for trust in [["--ca-file", certificate.file], ["--insecure"]] {
             let result = try await run(server, trust[0], trust.count > 1 ? trust[1] : "--once")
             #expect(result.code == 76, "\(result.errors)")
@@ -40,7 +40,7 @@ struct TrustTests {
         #expect(!result.errors.contains("expired") && !result.errors.contains("self-signed"), "\(result.errors)")
     }
 
-    /// Said before anything is asked.
+    /// The error comes before any request.
     @Test(arguments: [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nhello\n", "PEM"), ("\u{30}\u{2}", "PEM")])
     func fileWithoutACertificateIsReported(content: String, part: String) async throws {
         try await Program.withDirectory { folder in
@@ -55,7 +55,7 @@ struct TrustTests {
         }
     }
 
-    /// A daemon waits for a gateway; one whose address has the wrong scheme will never come.
+    /// A daemon waits for a gateway, but not if its URL has the wrong scheme.
     @Test(arguments: [["run", "--once"], ["run"], ["fix"], ["export"]])
     func plainHTTPToATLSPortIsReportedAtOnce(command: [String]) async throws {
         let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))

@@ -6,7 +6,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The process dies while webhooks are sent: none is lost, and repeats have the same id.
+/// The process is killed while webhooks are sent: none is lost, and repeats have the same id.
 @Suite(.limitedParallelism) struct WebhookCrashTests {
     private static let count = 30
 
@@ -70,7 +70,7 @@ import Testing
                 let events = seen.with { $0 }
                 #expect(events.count == 2 * Self.count)
                 #expect(events.values.allSatisfy { Set($0).count == 1 }, "\(events)")
-                // At most one repeat: the crash.
+                // At most one repeat, after the crash.
                 #expect(events.values.allSatisfy { $0.count <= 2 })
                 for lookup in try await phone.allDocs(keys: (0..<Self.count).map { DocumentID("order\($0)") }) {
                     guard case .found(let revision, let document) = lookup else {

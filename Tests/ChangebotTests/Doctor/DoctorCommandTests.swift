@@ -8,9 +8,9 @@ import Testing
 @testable import Bots
 @testable import changebot
 
-/// `changebot doctor` as a user calls it.
+/// `changebot doctor` as a user runs it.
 @Suite(.limitedParallelism) struct DoctorCommandTests {
-    /// What it printed, by check.
+    /// Its findings by check.
     private struct Report {
         let result: Program.Result
         private let findings: [JSONText]
@@ -67,13 +67,13 @@ import Testing
             #expect(found.levels(.indexes) == ["skipped"] && found.levels(.keyspaces) == ["skipped"])
             #expect(found.text(.gateway).contains("embedded") && found.text(.rules).contains("1 rule"))
             #expect(found.text(.idle).contains("nothing cut a request"))
-            // Nothing is left: no state, no document, no new revision.
+            // Nothing was created: no state, no document, no new revision.
             #expect(!FileManager.default.fileExists(atPath: bed.state))
             #expect(try await bed.document("a")?.bytes == before?.bytes)
         }
     }
 
-    /// A terminal gets lines with the remedy below, in order.
+    /// A terminal gets lines in order, with the remedy below.
     @Test func findingsAreReadableLines() async throws {
         try await Program.withDirectory { folder in
             let result = try await Program.run([
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// cron mails whatever is printed.
+    /// cron mails all output.
     @Test func quietPrintsOnlyWarningsAndErrors() async throws {
         try await Program.withGateway { url in
             try await Program.withDirectory { folder in
@@ -224,7 +224,7 @@ import Testing
             #expect(found.result.code == 1 && found.levels(.tls).first == "error", "\(found.text(.tls))")
             #expect(found.text(.tls).contains(part), "\(found.text(.tls))")
             #expect(found.levels(.reachability) == ["ok"] && found.levels(.login) == ["skipped"])
-            // It is connected then, to something that is no gateway.
+            // By then it is connected, but not to a gateway.
             let insecure = try await report(url, ["--insecure"])
             #expect(insecure.levels(.tls).contains("warning") && insecure.levels(.gateway) == ["error"])
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import changebot
 
-/// What `doctor` says about the files of webhooks, downloads and `emit`.
+/// The findings of `doctor` about the files of webhooks, downloads and `emit`.
 @Suite struct DoctorFilesTests {
     /// A folder with a rule file, and the files that it names.
     private struct TestBed {
@@ -54,7 +54,7 @@ import Testing
                 #"webhook: { url: "https://h/x", token_file: token, ca_file: ca.pem, certificate_file: both.pem }"#,
                 #"emit: { file: out.ndjson, line: { a: 1 } }"#)
             #expect(found == [.ok("3 files of webhooks and downloads can be read, 1 file of 'emit' can be written")])
-            // Nothing is made.
+            // Nothing is created.
             #expect(!FileManager.default.fileExists(atPath: bed.folder + "/out.ndjson"))
         }
     }
@@ -118,7 +118,7 @@ import Testing
             func emit(_ file: String, _ more: String = "") -> String {
                 "emit: { file: \(file), \(more) line: { a: 1 } }"
             }
-            // Root may write everywhere, but not there.
+            // Root may write everywhere, except there.
             let found = try bed.findings(
                 emit("folder"), emit("link"), emit("/dev/null"), emit("/proc/none"),
                 emit("/proc/version", "rotate: { every: day },"), emit("there"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import changebot
 
-/// What `doctor` says about the indexes that related documents need.
+/// The findings of `doctor` about the indexes for related documents.
 @Suite(.limitedParallelism) struct DoctorIndexesTests {
     /// - Parameter selectors: In the flow style of YAML.
     private func findings(

@@ -6,7 +6,7 @@ import Testing
 @testable import BotState
 @testable import changebot
 
-/// What the checks of this machine conclude, and how findings are printed.
+/// The conclusions of checks on this machine, and the output of findings.
 @Suite struct DoctorLocalCheckTests {
     // MARK: - The state folder
 
@@ -50,7 +50,7 @@ import Testing
         #expect(newer == [Finding(.error, "/s/a.sqlite can't be used: newer", remedy: "use that")])
     }
 
-    /// Root may write everywhere, but not there.
+    /// Root may write everywhere, except there.
     @Test func uncreatableFolderFails() async throws {
         #expect(FolderProbe.writeFailure("/proc") != nil)
         let folder = StateFolder(inspecting: "/proc/none/state", bot: "a")
@@ -107,7 +107,7 @@ import Testing
         #expect((none.rules + none.pictures + none.files).map(\.level) == [.skipped, .skipped, .skipped])
     }
 
-    /// Files with which only tests compare counted too.
+    /// Regression: files that are only used in tests counted too.
     @Test func onlyFilesThatRulesAttachAreCounted() async throws {
         try await withDirectory { folder in
             for name in ["a.png", "b.png"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }

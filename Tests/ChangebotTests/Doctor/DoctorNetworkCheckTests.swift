@@ -7,11 +7,11 @@ import Testing
 @testable import HTTPTransport
 @testable import changebot
 
-/// What the checks of the network conclude, without one.
+/// The conclusions of network checks, without a network.
 @Suite(.limitedParallelism) struct DoctorNetworkCheckTests {
     // MARK: - The clock
 
-    /// The answer was dated at 1000 by the gateway's clock; when it was sent and answered by ours.
+    /// By the gateway's clock, the answer was sent at 1000. The other times are by the local clock.
     @Test(
         arguments: [
             (999.9, 1000.2, 0, .ok), (1000.0, 1001.0, 0, .ok),
@@ -91,13 +91,13 @@ import Testing
             let first = try #require(found.first)
             #expect(first.level == .error && first.text.contains(text), "\(first)")
             #expect(first.remedy?.contains(remedy) == true, "\(first)")
-            // --insecure connects all the same.
+            // `--insecure` still connects.
             let insecure = try findings([certificate], problem, isInsecure: true)
             #expect(insecure.allSatisfy { $0.level != .error } && insecure[0].text.contains("--insecure"))
         }
     }
 
-    /// OpenSSL reports only one problem, and doctor claimed that an expired chain was accepted.
+    /// Regression: OpenSSL reports only one problem, so doctor claimed that an expired chain was accepted.
     @Test func furtherProblemsOfARefusedCertificateAreListed() throws {
         let other = Self.certificate(
             names: "DNS:a.example, DNS:*.b.example", from: "Jan  1 00:00:00 2020 GMT",
@@ -259,7 +259,7 @@ import Testing
     }
 }
 
-/// What a gateway says about its database.
+/// A gateway's information about its database.
 private func databaseInfo(_ json: String) -> DatabaseInfo? {
     SmallJSON(Array(json.utf8)).flatMap { DatabaseInfo($0) }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import TestKit
 
-/// Plays a Sync Gateway with an empty database, and what may go wrong on the way to it.
+/// A Sync Gateway with an empty database, and possible faults on the way to it.
 struct FakeGateway {
-    /// The `Date` of its answers; nil: none.
+    /// The `Date` header of its answers; nil: none.
     var date: String?
-    /// After how long it ends requests that wait; nil: it answers them in time.
+    /// The time after which it cuts waiting requests; nil: it answers them in time.
     var cutsAfter: Duration?
-    /// Paths with this part are refused with 403.
+    /// Paths that contain this are refused with 403.
     var refused: String?
 
     private static let headers = ["Content-Type: application/json", "Server: Couchbase Sync Gateway/4.1.1 CE"]

@@ -3,13 +3,13 @@ import Testing
 
 @testable import changebot
 
-/// What becomes of messages for which systemd has no room.
+/// Messages for which systemd has no room.
 @Suite(.limitedParallelism) struct NotifierTests {
-    /// It was lost: the unit stayed in its start, and was ended.
+    /// Regression: the message was lost, so the unit never finished starting, and systemd ended it.
     @Test func blockedMessageIsSentWithTheNextOne() throws {
         let listener = try DatagramListener("@changebot-notifier-\(UInt64.random(in: 0...UInt64.max))")
         let notifier = try #require(ServiceNotifier(["NOTIFY_SOCKET": listener.name]))
-        // More than the system keeps for a socket.
+        // More than the system buffers for a socket.
         for _ in 1...2_000 { notifier.feedWatchdog() }
         notifier.noteStopping(within: .seconds(1))
         let before = listener.rest()

@@ -5,11 +5,11 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// What `run` tells systemd, on a socket as systemd's.
+/// The messages of `run` to systemd, on a socket like systemd's.
 @Suite(.limitedParallelism) struct NotifyTests {
     private static let rule = "- { name: a, when: { type: task }, then: [] }\n"
 
-    /// A bot as a service, and what it has told.
+    /// A bot as a service, and its messages.
     private final class Service {
         let listener: DatagramListener
         let process: ChildProcess
@@ -29,7 +29,7 @@ import Testing
                 ] + more, environment: variables)
         }
 
-        /// Takes messages up to one that contains `part`.
+        /// Receives messages up to one that contains `part`.
         @discardableResult func wait(for part: String) async throws -> String {
             while !Task.isCancelled, let message = await listener.next() {
                 messages.append(message)
@@ -52,7 +52,7 @@ import Testing
                 try await service.wait(for: "STATUS=up to date")
             }
             #expect(service.messages.first == "STATUS=starting")
-            // Nobody asked for a watchdog.
+            // No watchdog is configured.
             #expect(!service.messages.contains { $0.contains("WATCHDOG") })
             service.process.signal(SIGTERM)
             let stopping = try await service.wait(for: "STOPPING=1")
@@ -123,7 +123,7 @@ import Testing
 
     private static let stamp = "- { name: a, when: { type: task }, then: [{ merge: { done: true } }] }\n"
 
-    /// It must not be started again and again: the unit names the code as one that no restart mends.
+    /// It must not be restarted repeatedly: the unit lists this exit code as one for which a restart does not help.
     @Test func unwritableStateFolderEndsTheStartWithItsReason() async throws {
         try await CommandTestBed.with(rules: Self.rule) { bed in
             let service = try Service(bed, state: "/dev/null/state")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import changebot
 
-/// When which message goes to systemd, and what it says.
+/// The times and contents of messages to systemd.
 @Suite struct ServiceProtocolTests {
     @Test func processIsReadyOnceAllBotsHaveBegun() {
         var messages = ServiceProtocol()
@@ -21,7 +21,7 @@ import Testing
     @Test func reloadIsReportedOnceTheProcessIsReady() {
         var messages = ServiceProtocol()
         messages.expect(["a"])
-        // systemd would take the end of the reload for that of the start.
+        // systemd would mistake the end of the reload for the end of the start.
         #expect(messages.reloading(at: 5) == nil)
         #expect(messages.reloaded() == nil)
         _ = messages.noteStarted("a")
@@ -114,7 +114,7 @@ import Testing
         let bot = bot(.following) { $0.outage = outage.status }
         let first = status.text([bot], now: now, seconds: 1_000_000)
         #expect(first == "gateway unavailable since 1970-01-12T13:45:10Z: refused")
-        // Not computed again: the clock's fractions would make it jump.
+        // It is not computed again, because fractions of seconds would make it vary.
         #expect(status.text([bot], now: now + .milliseconds(400), seconds: 1_000_000) == first)
     }
 

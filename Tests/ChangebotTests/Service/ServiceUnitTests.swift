@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// The unit hid the files that it was to read.
+    /// Regression: the unit hid files that the service must read.
     @Test func foldersInHomesStayVisible() async throws {
         try await Program.withDirectory { folder in
             let config = folder + "/todo.yaml"
@@ -90,7 +90,7 @@ import Testing
         #expect(inHome.output.contains("\nProtectHome=tmpfs\nBindReadOnlyPaths=/home/amy/bots\n"))
     }
 
-    /// The code of `verify` does not show every complaint, so that the test above must see one.
+    /// The exit code of `verify` does not reflect every warning, so the test above compares the output.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func systemdRejectsWrongUnits()
         async throws
     {
@@ -204,7 +204,7 @@ import Testing
         #expect(backup.contains("\n# To change another setting: systemctl edit changebot-backup@todo.service\n"))
     }
 
-    /// The script of the backup, as systemd would start it.
+    /// Runs the backup script as systemd does.
     @Test func backupIsWrittenVerifiedAndRotated() async throws {
         try await CommandTestBed.with([#"{"_id":"t","type":"task"}"#], rules: "- {name: a, when: {}, then: []}\n") {
             bed in
@@ -230,7 +230,7 @@ import Testing
                 try FileManager.default.setAttributes(
                     [.modificationDate: Date(timeIntervalSinceNow: -32 * 86400)], ofItemAtPath: folder + "/" + name)
             }
-            // A second one on the same day takes the place of the first.
+            // A second backup on the same day replaces the first.
             #expect(try await backUp() == 0)
             let names = Set(try FileManager.default.contentsOfDirectory(atPath: folder))
             #expect(names.isDisjoint(with: old) && names.isSuperset(of: others), "\(names)")

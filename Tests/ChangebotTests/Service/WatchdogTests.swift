@@ -8,7 +8,7 @@ import Testing
 
 @testable import changebot
 
-/// The watchdog is fed while the bots are alive, and not when one hangs.
+/// The watchdog is fed while the bots are alive, but not if one hangs.
 @Suite(.limitedParallelism) struct WatchdogTests {
     private static let interval: Duration = .milliseconds(20)
 
@@ -27,7 +27,7 @@ import Testing
             source: .init(facts: facts, deadLetters: { nil }), registry: nil, liveness: liveness)
     }
 
-    /// What comes while a process with this bot is watched.
+    /// The messages while a process with this bot is watched.
     private func whileFeeding(
         _ bot: MonitoredBot, _ body: @escaping @Sendable (DatagramListener) async throws -> Void
     ) async throws {
@@ -57,7 +57,7 @@ import Testing
             return facts
         }
         try await whileFeeding(bot) { listener in
-            // Before the fifth look, four have ended.
+            // When the fifth look begins, four have ended.
             await looks.wait(for: 5)
             #expect(listener.rest().isEmpty)
             liveness.note(.retried(.unavailable, wait: .seconds(60)))

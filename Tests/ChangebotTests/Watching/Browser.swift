@@ -4,13 +4,13 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// A Chromium without a window, driven by chromedriver.
+/// A headless Chromium, driven by chromedriver.
 ///
-/// - Note: Source: W3C, "WebDriver"; the Chrome DevTools Protocol for what it lacks.
+/// - Note: Source: W3C, "WebDriver"; the Chrome DevTools Protocol for the rest.
 final class Browser: Sendable {
     static let driver = InstalledProgram("chromedriver", requiredBy: "CHANGEBOT_TEST_BROWSER")
 
-    /// What chromedriver answered instead of a result.
+    /// The error that chromedriver returned instead of a result.
     struct Failure: Error {
         let command: String
         let answer: String
@@ -25,10 +25,10 @@ final class Browser: Sendable {
         self.session = session
     }
 
-    /// That of the suite.
+    /// The browser of the suite.
     @TaskLocal private static var shared: Browser?
 
-    /// The suite's browser while `body` runs; afterwards it shows nothing, as at its start.
+    /// Calls `body` with the suite's browser, and empties it afterwards.
     static func with(_ body: (Browser) async throws -> Void) async throws {
         let browser = try #require(shared, "the suite lacks the trait .sharedBrowser")
         let result = await Result { try await body(browser) }
@@ -40,11 +40,11 @@ final class Browser: Sendable {
         try await open("about:blank")
         try await devTools("Emulation.clearDeviceMetricsOverride", "{}")
         try await devTools("Emulation.setEmulatedMedia", #"{"features":[]}"#)
-        // What the console says belongs to the test that ends.
+        // Console messages so far belong to the test that ends.
         _ = try await complaints()
     }
 
-    /// One browser for all tests of a suite: it takes longer to start than most of them.
+    /// Shares one browser between all tests of a suite, because its start takes longer than most tests.
     struct Sharing: SuiteTrait, TestScoping {
         func provideScope(
             for test: Test, testCase: Test.Case?, performing tests: @Sendable () async throws -> Void
@@ -53,7 +53,7 @@ final class Browser: Sendable {
         }
     }
 
-    /// A browser with a profile of its own while `body` runs.
+    /// Calls `body` with a new browser and profile.
     private static func start(_ body: (Browser) async throws -> Void) async throws {
         let path = try #require(driver.path, "\(driver.variable) is set, but there is no chromedriver in PATH")
         try await Program.withDirectory { folder in
@@ -85,7 +85,7 @@ final class Browser: Sendable {
         let id = try #require(newSession["sessionId"]?.string)
         let browser = Browser(client, session: "\(address)/\(id)")
         let result = await Result {
-            // What the page's own policy forbids, and errors that nothing catches.
+            // Collects violations of the page's content security policy, and uncaught errors.
             try await browser.devTools(
                 "Page.addScriptToEvaluateOnNewDocument",
                 #"{"source":\#(Self.watch.jsonString)}"#)
@@ -136,7 +136,7 @@ final class Browser: Sendable {
         return value.string ?? String(decoding: value.bytes, as: UTF8.self)
     }
 
-    /// Waits until an expression is true, a minute at most.
+    /// Waits until an expression is true, for at most a minute.
     func wait(until expression: String) async throws {
         let script = """
             const done = arguments[0];
@@ -155,7 +155,7 @@ final class Browser: Sendable {
         }
     }
 
-    /// Presses a key once; `\u{E004}` is Tab.
+    /// Presses and releases a key; `\u{E004}` is Tab.
     func press(_ key: String) async throws {
         let key = key.jsonString
         try await command(
@@ -169,7 +169,7 @@ final class Browser: Sendable {
         try await command("goog/cdp/execute", #"{"cmd":\#(name.jsonString),"params":\#(parameters)}"#)
     }
 
-    /// The size of the page's window, and which colours it prefers.
+    /// Sets the size of the page's window, and the preferred colours.
     func show(width: Int, height: Int = 900, isDark: Bool = false) async throws {
         try await devTools(
             "Emulation.setDeviceMetricsOverride",
@@ -180,14 +180,14 @@ final class Browser: Sendable {
             #"{"features":[{"name":"prefers-color-scheme","value":"\#(scheme)"}]}"#)
     }
 
-    /// What the console and ``watch`` say; empty if all is well.
+    /// Errors from the console and ``watch``; empty if there are none.
     func complaints() async throws -> [String] {
         let console = try await command("se/log", #"{"type":"browser"}"#)
         return console.elements.compactMap { $0["message"]?.string }
             + (try await value("complaints")).elements.compactMap(\.string)
     }
 
-    /// Keeps a picture of the whole page in the folder that `CHANGEBOT_TEST_SCREENSHOTS` names, if it is set.
+    /// Saves a screenshot of the whole page in the folder `CHANGEBOT_TEST_SCREENSHOTS`, if it is set.
     func keepPicture(_ name: String) async throws {
         guard let folder = ProcessInfo.processInfo.environment["CHANGEBOT_TEST_SCREENSHOTS"] else { return }
         let picture = try await devTools("Page.captureScreenshot", #"{"captureBeyondViewport":true}"#)
@@ -197,12 +197,12 @@ final class Browser: Sendable {
 }
 
 extension Trait where Self == Browser.Sharing {
-    /// The suite's tests share a browser, which ``Browser/with(_:)`` lends to one at a time.
+    /// Lets the suite's tests share a browser. ``Browser/with(_:)`` gives it to one test at a time.
     static var sharedBrowser: Self { Self() }
 }
 
 extension String {
-    /// As a JSON string, which is a JavaScript string too.
+    /// As a JSON string, which is also a JavaScript string.
     var jsonString: String {
         var writer = JSONWriter()
         writer.string(self)

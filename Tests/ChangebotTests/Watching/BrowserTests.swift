@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// The page at `/` of a real bot, as a person with a browser sees it.
+/// The page at `/` of a real bot, as a browser shows it.
 @Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .limitedParallelism(minutes: 10))
 struct BrowserTests {
     private static let stamp = """
@@ -30,7 +30,7 @@ struct BrowserTests {
         "[...document.querySelectorAll('h3')].find((e) => e.textContent === '\(title)').parentElement"
     }
 
-    /// A bot that has caught up, and a browser with its page.
+    /// Calls `body` with a browser that shows the page of a bot that has caught up.
     private func whileOpen(
         _ documents: [String] = [], rules: String = stamp, _ more: [String] = [],
         _ body: (CommandTestBed, WatchedBot, Browser) async throws -> Void
@@ -159,7 +159,7 @@ struct BrowserTests {
         }
     }
 
-    /// Everything that can be used, by Tab, and in the order in which it is shown.
+    /// All controls can be reached by Tab, in the order in which they are shown.
     @Test func pageIsUsableByKeyboard() async throws {
         try await whileOpen([#"{"_id":"a","type":"bad","text":"broken"}"#], rules: Self.failing + "\n" + Self.stamp) {
             bed, _, browser in
@@ -204,7 +204,8 @@ struct BrowserTests {
         }
     }
 
-    /// The first is a script, an element that runs one, an attribute's end, and a turn of the writing direction.
+    /// The first contains a script, an element that runs one, the end of an attribute, and a change of the writing
+    /// direction.
     static let hostile = [
         "<script>window.isRun=1</script>", "<img src=x onerror=window.isRun=1>", "\"' onfocus=window.isRun=1 x='",
         "\u{202E}txet desrever\u{202C}", "</code></li></ul><h1>mine</h1>", "&lt;b&gt;{{7*7}}${7*7}",

@@ -1,9 +1,9 @@
 import LosslessJSON
 import Testing
 
-// What a page must fulfil whatever it shows. Follows the rules of WCAG 2.2 that a program can check.
+// Checks that any page must pass: the rules of WCAG 2.2 that a program can check.
 extension Browser {
-    /// What is wrong with the page as it is now; empty if all is well.
+    /// The violations on the current page.
     func audit() async throws -> [String] {
         try await value("(() => { \(Self.audit) })()").elements.compactMap(\.string)
     }
@@ -36,7 +36,7 @@ extension Browser {
         if (document.documentElement.scrollWidth > innerWidth) {
           wrong.push(`${document.documentElement.scrollWidth} pixels in a window of ${innerWidth}`);
         }
-        // Who can't scroll with a mouse must be able to focus it.
+        // Users who can't scroll with a mouse must be able to focus it.
         for (const element of all("main *")) {
           const style = getComputedStyle(element);
           const scrolls = element.scrollHeight > element.clientHeight + 1 && ["auto", "scroll"].includes(style.overflowY);
@@ -69,7 +69,7 @@ extension Browser {
         return [...wrong.slice(0, 20), ...poor];
         """#
 
-    /// Audits the page in small and large windows, light and dark, and keeps pictures of it.
+    /// Audits the page in small and large windows, light and dark, and saves screenshots.
     func expectGoodLayout(_ name: String) async throws {
         for (width, isDark) in [(360, false), (1440, false), (360, true), (1440, true)] {
             try await show(width: width, isDark: isDark)

@@ -6,7 +6,8 @@ import Monitoring
 import TestKit
 import Testing
 
-/// The page with what no test gateway would give a bot: ids of 10 kB, as CouchDB allows them, and hundreds of rules.
+/// The page with data that no test gateway would give a bot: ids of 10 kB, as CouchDB allows them, and hundreds of
+/// rules.
 @Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .limitedParallelism(minutes: 10))
 struct PageLayoutTests {
     private func withPage(

@@ -54,11 +54,11 @@ import Testing
         }
     }
 
-    /// The value of the only series; asks until there is one.
+    /// The value of the only series; repeats the query until there is one.
     private func value(_ url: String, _ bed: CommandTestBed) async throws -> String? {
         let limit = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < limit {
-            // While it starts, it says so as text.
+            // While it starts, it answers with a text.
             let answer = try? await WatchedBot.get(url).body
             let result = answer.flatMap { try? JSONText($0) }?.root["data"]?["result"].map { Array($0.elements) }
             if let series = result?.first { return series["value"].flatMap { Array($0.elements).last?.string } }

@@ -18,7 +18,7 @@ struct WatchedBot {
         while let line = await process.readLine() {
             log += line + "\n"
             guard let page = line.firstMatch(of: /url=(http:\S+\/)/)?.output.1 else { continue }
-            // A log that nobody reads would stop the bot.
+            // The bot would block if its log were not read.
             Task { await process.readToEnd() }
             return WatchedBot(process: process, page: String(page))
         }

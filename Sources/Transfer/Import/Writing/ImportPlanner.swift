@@ -277,7 +277,7 @@ enum VersionMembers {
             "_replication_id", "_replication_stats",
         ].map { Array($0.utf8) })
     /// Members that are ignored when documents are compared.
-    static let names: Set<String> = Set(written.map { String(decoding: $0, as: UTF8.self) }).union(["_id", "_deleted"])
+    static let names = Set(generated.map { String(decoding: $0, as: UTF8.self) }).union(["_id", "_deleted"])
 }
 
 /// The body of a document in a request. It consists of segments so that large parts need not be copied.
