@@ -1,4 +1,5 @@
-/// Where the kinds of servers are known to differ, each with the reason. What is usual was recorded of Sync Gateway 4.1.1.
+/// The known differences between kinds of servers, each with its reason. The usual behaviour is that recorded from Sync
+/// Gateway 4.1.1.
 enum KnownDifferences {}
 
 // MARK: - The database
@@ -44,7 +45,7 @@ extension KnownDifferences {
             .couchDB, does: .refused(401, "unauthorized", "Name or password is incorrect."),
             because: "other words for the same"))
 
-    /// Where sessions are asked for: below the database, or of the server.
+    /// Where sessions are created: below the database, or at the server.
     static let sessionIsOfDatabase = Expected(
         true, .init(.couchDB, does: false, because: "users are those of the server"))
 
@@ -60,7 +61,7 @@ extension KnownDifferences {
         true,
         .init(.syncGateway3, .couchDB, does: false, because: "version vectors came with Sync Gateway 4"))
 
-    /// Whether the members of a document come back in the order of their names.
+    /// Whether a document is returned with its members sorted by name.
     static let sortsMembers = Expected(
         true, .init(.embedded, .couchDB, does: false, because: "documents are kept as they were written"))
 
@@ -157,21 +158,21 @@ extension KnownDifferences {
         .refused(413, "Request Entity Too Large", "Document too large!"),
         .init(.couchDB, does: .refused(413, "document_too_large"), because: "the reason is the document's id"))
 
-    /// Whether an id with "%" can be named in a path.
+    /// Whether a path can contain an id with "%".
     static let percentSignInPath = Expected(
         false,
         .init(
             .couchDB, does: true,
             because: "Sync Gateway decodes the path twice unless the id has a slash too: \"%\" must be escaped twice"))
 
-    /// The spellings of numbers that come back for `1.10`, `1e5` and a 23-digit integer.
+    /// The returned notation of `1.10`, `1e5` and a 23-digit integer.
     static let numbers = Expected(
         ["1.10", "1e5", "12345678901234567890123"],
         .init(
             .couchDB, does: ["1.1", "100000.0", "12345678901234567890123"],
             because: "Erlang keeps floats as floats, and writes them its own way"))
 
-    /// What is left of `{"dup":1,"dup":2}`.
+    /// The returned form of `{"dup":1,"dup":2}`.
     static let duplicateMember = Expected<String?>(
         "2", .init(.couchDB, does: nil, because: "not recorded"))
 }
@@ -179,11 +180,11 @@ extension KnownDifferences {
 // MARK: - Bulk writes and reads
 
 extension KnownDifferences {
-    /// `"ok":true` in rows of successes.
+    /// `"ok":true` in rows of successful writes.
     static let rowsHaveOK = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway's rows of successes are those without an error"))
 
-    /// Of a row without a revision, and of one with a stale one.
+    /// The rows for a write without a revision, and for one with a stale revision.
     static let rowsOfConflicts = Expected(
         [
             Outcome.refused(409, "conflict", "Document exists"),
@@ -241,11 +242,12 @@ extension KnownDifferences {
             .couchDB, does: .refused(400, "bad_request", "`docs` parameter must be an array."),
             because: "other words for the same"))
 
-    /// Whether `new_edits:false` is answered with a row for each revision.
+    /// Whether the answer to `new_edits:false` has a row for each revision.
     static let storedRevisionsHaveRows = Expected(
         true, .init(.couchDB, does: false, because: "it names failures only"))
 
-    /// Whether a second branch by `new_edits:false` is kept as a conflict. Nil: the configuration of the database says it.
+    /// Whether a second branch by `new_edits:false` is kept as a conflict. Nil: that depends on the configuration of
+    /// the database.
     static let keepsSecondBranch = Expected<Bool?>(
         false,
         .init(.syncGateway3, does: nil, because: "it keeps conflicts if allow_conflicts is true, Sync Gateway 4 never"),
@@ -259,7 +261,7 @@ extension KnownDifferences {
         [Outcome.refused(400, "bad_request", "Bad _revisions")],
         .init(.couchDB, does: [.refused(400, "bad_request")], because: allOrNone))
 
-    /// What `_bulk_get` says to who wants JSON.
+    /// The answer of `_bulk_get` to a client that accepts only JSON.
     static let bulkGetAsJSON = Expected<Outcome?>(
         .refused(406, "Not Acceptable", "Response is multipart"),
         .init(.couchDB, does: .done(200), because: "Sync Gateway knows the multipart form only"))
@@ -278,7 +280,7 @@ extension KnownDifferences {
 // MARK: - Lists
 
 extension KnownDifferences {
-    /// `total_rows` of a list of three out of more documents.
+    /// `total_rows` of a list that returns three of more documents.
     static let totalRowsCountsAnswer = Expected(
         true, .init(.couchDB, does: false, because: "it counts the documents of the database"))
 
@@ -288,7 +290,7 @@ extension KnownDifferences {
     static let statusOfMissingKey = Expected<Int?>(
         404, .init(.couchDB, does: nil, because: "its rows have no status"))
 
-    /// What the list says of the key of a deleted document.
+    /// The list's row for the key of a deleted document.
     static let deletedKey = Expected<Outcome>(
         .refused(404, "not_found"),
         .init(.couchDB, does: .done(201), because: #"its row says "value":{"rev":…,"deleted":true}"#))
@@ -307,25 +309,25 @@ extension KnownDifferences {
 // MARK: - The changes feed
 
 extension KnownDifferences {
-    /// Whether changes come in the order in which they were made.
+    /// Whether changes are listed in the order of their writes.
     static let feedIsOrdered = Expected(
         true, .init(.couchDB, does: false, because: "each shard of a database has an order of its own"))
 
     static let feedHasPending = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway does not count what is still to come"))
 
-    /// Whether `last_seq` of an answer without changes is the `since` that was asked for.
+    /// Whether `last_seq` of an answer without changes is the requested `since`.
     static let emptyFeedEchoesSince = Expected(
         true, .init(.couchDB, does: false, because: "sequences of the same place are spelled in several ways"))
 
     static let supportsActiveOnly = Expected(
         true, .init(.couchDB, does: false, because: "the parameter is Sync Gateway's own"))
 
-    /// How many of three changes `limit=0` brings.
+    /// How many of three changes `limit=0` returns.
     static let limitZero = Expected(
         3, .init(.couchDB, does: 0, because: "0 is no limit to Sync Gateway, and none at all to CouchDB"))
 
-    /// How many of four changes POST with `{"limit":1}` in the body brings.
+    /// How many of four changes POST with `{"limit":1}` in the body returns.
     static let limitInBody = Expected(
         1, .init(.couchDB, does: 4, because: "it takes all parameters from the query, but for ids and selectors"))
 
@@ -355,11 +357,11 @@ extension KnownDifferences {
     static let sinceFourParts = Expected<Outcome?>(
         .refused(400, "Bad Request"), .init(.couchDB, does: nil, because: "not recorded"))
 
-    /// `5:3`, which a grant triggers, and `4::8`, which lies behind a skipped one.
+    /// `5:3`, which a grant triggers, and `4::8`, which follows a skipped sequence.
     static let sinceOfSyncGateway = Expected<Outcome?>(
         .done(200), .init(.couchDB, does: nil, because: "not recorded"))
 
-    /// An empty `since`, which is the beginning, and one in quotes.
+    /// An empty `since`, which means the beginning, and one in quotes.
     static let sinceEmptyOrQuoted = Expected<Outcome?>(
         .done(200), .init(.couchDB, does: nil, because: "not recorded"))
 
@@ -393,11 +395,11 @@ extension KnownDifferences {
         "application/octet-stream",
         .init(.couchDB, does: "application/json", because: "it calls lines of JSON by that name too"))
 
-    /// Whether a continuous feed that ends by itself says `last_seq` in its last line.
+    /// Whether a continuous feed that ends by itself has `last_seq` in its last line.
     static let continuousFeedEndsWithLastSequence = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway ends without a word"))
 
-    /// Whether `attachments=true` brings attachments with the documents of a feed.
+    /// Whether `attachments=true` includes attachments in the documents of a feed.
     static let feedIncludesAttachments = Expected(
         false, .init(.couchDB, does: true, because: "Sync Gateway sends stubs only"))
 }
@@ -407,10 +409,10 @@ extension KnownDifferences {
 extension KnownDifferences {
     private static let takesAny = "it does not check revisions of local documents"
 
-    /// An update that names no revision: the revision that it makes, or none.
+    /// An update that names no revision: the new revision, or nil if it is refused.
     static let localWithoutRevision = Expected<String?>(nil, .init(.couchDB, does: "0-1", because: takesAny))
 
-    /// An update of `0-99`.
+    /// An update that names `0-99`.
     static let localStale = Expected<String?>(nil, .init(.couchDB, does: "0-100", because: takesAny))
 
     static let localArray = Expected<Outcome>(
@@ -419,7 +421,7 @@ extension KnownDifferences {
             .couchDB, does: .refused(400, "bad_request", "Document must be a JSON object"),
             because: "the reason is that of the JSON parser"))
 
-    /// Deleting without a revision.
+    /// A deletion without a revision.
     static let localDeletion = Expected<Outcome?>(
         .refused(409, "conflict", "Document update conflict"), .init(.couchDB, does: nil, because: "not recorded"))
 }
@@ -427,7 +429,7 @@ extension KnownDifferences {
 // MARK: - Attachments
 
 extension KnownDifferences {
-    /// Of the picture that the cases attach.
+    /// The digest of the picture that the cases attach.
     static let digest = Expected(
         "sha1-Sl63FxtY4IpogXIeO0PVpEQZor4=",
         .init(.couchDB, does: "md5-+Cm5FPxHz8nAdHwRnCfPGw==", because: "it uses MD5"))
@@ -442,7 +444,7 @@ extension KnownDifferences {
             .couchDB, does: .refused(404, "not_found", "Document is missing attachment"),
             because: "other words for the same"))
 
-    /// A stub, with a digest, of a name that the document does not have.
+    /// A stub with a digest and a name that the document does not have.
     static let danglingStub = Expected<Outcome>(
         .done(201),
         .init(

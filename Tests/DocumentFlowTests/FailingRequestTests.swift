@@ -89,7 +89,7 @@ import Testing
     private static let broken = GatewayError(.serverError, "no", status: 500)
     private static let busy = GatewayError(.unavailable, "busy", status: 503)
 
-    /// Each request used to wait as long as the first: half a minute for every four attachments.
+    /// Regression: each request waited as long as the first, which was half a minute for every four attachments.
     @Test(
         arguments: [
             // Four get the full time, the next ones three attempts, and after --retry-for each gets one.

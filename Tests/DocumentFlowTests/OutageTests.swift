@@ -34,7 +34,7 @@ import Testing
             RetryPolicy(settings, hasSucceeded: true), pauses: Pauses { _ in }, logger: lines.logger, noteRetry: {})
     }
 
-    /// Each writer used to log each failure.
+    /// Regression: each writer logged each failure.
     @Test func outageOfSeveralWritersIsLoggedOnce() async throws {
         let lines = Lines()
         var settings = RetryPolicy.Settings()
@@ -69,7 +69,7 @@ import Testing
         for _ in 0..<3 { #expect(outage.note(GatewayError(.serverError, "no", status: 500))) }
     }
 
-    /// A sign-in page, or a 401, in place of the gateway used to log a warning every few seconds.
+    /// Regression: a sign-in page, or a 401, in place of the gateway logged a warning every few seconds.
     @Test(arguments: [
         GatewayError(.malformedAnswer, "HTML"), GatewayError(.unauthorized, "no", status: 401),
         GatewayError(.serverError, "no", status: 500),

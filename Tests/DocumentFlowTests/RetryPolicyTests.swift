@@ -131,7 +131,7 @@ import Testing
         #expect(delay >= .seconds(17))
     }
 
-    /// The error used to state a wait that had not happened.
+    /// Regression: the error stated a wait that had not happened.
     @Test func retryAfterBeyondTheLimitIsReported() {
         var policy = makePolicy(daemon: false, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(86_400))

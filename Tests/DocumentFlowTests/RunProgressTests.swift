@@ -22,7 +22,7 @@ import Testing
         #expect(await progress.counters.deadLetters == 1000)
     }
 
-    /// A bot used to write to the disk for each single change of others.
+    /// Regression: a bot wrote to the disk for each single change of others.
     @Test func fewChangesWithoutWorkCauseNoCheckpoint() async throws {
         let progress = RunProgress(start: .start)
         let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }

@@ -50,7 +50,7 @@ import Testing
         #expect(failures.limits(afterCutRequestOf: 1000, largestWritten: 0) == .ifTooLarge)
     }
 
-    /// Each revision beyond a proxy's limit took a minute or two.
+    /// Regression: each revision beyond a proxy's limit took a minute or two.
     @Test func requestThatIsLargerThanAllOthersIsGivenUpSooner() {
         let failures = DocumentFailures()
         #expect(failures.limits(afterCutRequestOf: 2 << 20, largestWritten: 2 << 20) == .usual)
@@ -81,7 +81,7 @@ import Testing
         let error = error(code)
         #expect(advice(failurePolicy(documents: 250, error, times: 1), error) == .halve)
         #expect(advice(failurePolicy(documents: 2, error, times: 1), error) == .halve)
-        // 200 of 200 documents were dead-lettered while an account was over its quota.
+        // Regression: 200 of 200 documents were dead-lettered while an account was over its quota.
         var single = failurePolicy(documents: 1, error, times: 1)
         #expect(advice(single, error) == .ask(.writesAreAllowed))
         #expect(single.advice(given: true, to: .writesAreAllowed) == .reject)
@@ -90,7 +90,7 @@ import Testing
         #expect(single.mayBeCausedByContent(error))
     }
 
-    /// A suspended account ended a connected daemon with 77 within a second.
+    /// Regression: a suspended account ended a connected daemon with 77 within a second.
     @Test func refusalOfAllWritesIsAnOutage() {
         let error = error(.forbidden, status: 403)
         let outage = failurePolicy(documents: 8, error, times: 1).outage(of: error)

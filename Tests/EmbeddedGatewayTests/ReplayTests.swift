@@ -10,9 +10,9 @@ import Testing
 
 /// Compares the embedded gateway with recorded answers of Sync Gateway, request by request.
 ///
-/// Reads the recordings in the folder `CHANGEBOT_WIRE`. Compared are status and body, but for the digits of versions,
-/// for ids and boundaries that a gateway makes, and for the order and the spelling of members within documents, which
-/// the embedded gateway leaves as they came.
+/// Reads the recordings in the folder `CHANGEBOT_WIRE`. Compares status and body, except for the digits of versions,
+/// for generated ids and boundaries, and for the order and notation of members within documents, which the embedded
+/// gateway does not change.
 @Suite struct ReplayTests {
     private static let folder = ProcessInfo.processInfo.environment["CHANGEBOT_WIRE"]
 

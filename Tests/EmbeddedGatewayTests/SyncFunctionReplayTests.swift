@@ -12,8 +12,8 @@ import Testing
 
 /// Compares sync functions with those of Sync Gateway, scene by scene.
 ///
-/// Reads the recording in the folder `CHANGEBOT_WIRE`. Compared are status and body of each step, and of `_raw` the
-/// channels and grants.
+/// Reads the recording in the folder `CHANGEBOT_WIRE`. Compares the status and body of each step, and the channels and
+/// grants of `_raw`.
 @Suite struct SyncFunctionReplayTests {
     private static let folder = ProcessInfo.processInfo.environment["CHANGEBOT_WIRE"]
     private static let scenes: [RecordedScene] =

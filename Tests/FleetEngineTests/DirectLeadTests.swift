@@ -12,7 +12,7 @@ import Testing
         return bed
     }
 
-    /// Nil: granted.
+    /// The member that holds the lead; nil: it was granted.
     private static func holder<Value>(_ entry: PostgresWorkLog.Entry<Value>) -> String? {
         if case .refused(let holder) = entry { holder } else { nil }
     }
@@ -127,7 +127,7 @@ import Testing
         #expect(try Self.holder(other.leadDirectly()) == nil)
     }
 
-    /// As while a dump is being restored. Afterwards the member continues.
+    /// As while a dump is restored. Afterwards the member continues.
     @Test func noMemberBeginsWithoutTheFleetRow() async throws {
         let bed = try await Self.bed()
         try await bed.run("CREATE TABLE old AS TABLE fleet", "DELETE FROM fleet")

@@ -6,8 +6,8 @@ import PostgreSQL
 import TestKit
 import Testing
 
-/// What networks, standby servers and operators do to a fleet. Each document's last change has its effect, and no two
-/// members act for the same partition.
+/// A fleet with failing networks, standby servers and mistakes of operators. Each document's last change has its
+/// effect, and no two members act for the same partition.
 @Suite(.serialized, .limitedParallelism(isLong: true)) struct FleetTroubleTests {
     private static func fleet(
         _ server: TestPostgres? = nil, standby: TestPostgres? = nil, entries: Int = 40_000

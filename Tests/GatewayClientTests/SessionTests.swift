@@ -329,7 +329,7 @@ import Testing
         #expect(requests.count == 1)
     }
 
-    /// The message had the user info of the address, and said "redirects to " for an empty one.
+    /// Regression: the message contained the user info of the URL, and said "redirects to " for an empty one.
     @Test(arguments: [
         ("http://amy:s3cret@127.0.0.1:1/todo/?key=k", "http://127.0.0.1:1/todo/"),
         ("//amy:s3cret@other.example/", "//other.example/"), ("", "another address"), ("/login#x", "/login"),

@@ -57,7 +57,7 @@ import Testing
         #expect(try text.setting("/a/0", to: "1") !== text)
     }
 
-    /// Was accepted: spliced into the text, such a value is valid JSON with unintended members.
+    /// Regression: spliced into the text, such a value was accepted as valid JSON with unintended members.
     @Test(arguments: [#"1,"admin":true"#, "1}", "1],[2", "", " ", "1 2", "NaN", "\"a", "{", "[1,]", "\u{FEFF}1"])
     func valueMustBeJSONByItself(value: String) throws {
         let text = try JSONText(#"{"a":1,"list":[1,[2]]}"#)
@@ -101,7 +101,7 @@ import Testing
         #expect(throws: error) { try JSONText("{\"x\":" + text + "}").merging(#"{"x":{"b":1}}"#) }
     }
 
-    /// Was accepted: the last one was edited.
+    /// Regression: the path was accepted, and the last duplicate was edited.
     @Test func pathThroughDuplicateMembersIsRefused() throws {
         let text = try JSONText(#"{"a":{"x":[1]},"a":{"x":[2]}}"#)
         let error = JSONEditError.duplicateMember(name: "a")

@@ -57,7 +57,7 @@ import Testing
         #expect(try text.merging(#"[1,{"b":2,"a":1}]"#) === text)
     }
 
-    /// Used to trap, to create a duplicate, or to take the first one.
+    /// Regression: these trapped, created a duplicate, or took the first duplicate.
     @Test(arguments: [
         (#"{"a":0}"#, #"{"a":null,"a":1}"#, #"{"a":1}"#), (#"{"a":0}"#, #"{"a":1,"a":null}"#, "{}"),
         ("{}", #"{"a":1,"a":2}"#, #"{"a":2}"#),
@@ -90,7 +90,7 @@ import Testing
         #expect(try json(right).isEquivalent(to: json(left)))
     }
 
-    /// Took minutes when every lookup searched all members.
+    /// Regression: it took minutes, because every lookup searched all members.
     @Test(.timeLimit(.minutes(5))) func manyMembersTakeLinearTime() throws {
         func object(_ count: Int, _ value: String, from start: Int = 0) -> String {
             "{" + (start..<start + count).map { "\"member-\($0)\":\(value)" }.joined(separator: ",") + "}"

@@ -80,7 +80,7 @@ import Testing
         #expect(try problems(deep) == [])
     }
 
-    /// A quadratic search took half an hour.
+    /// Regression: a quadratic search took half an hour.
     @Test(.timeLimit(.minutes(5))) func manyBlobsTakeLinearTime() throws {
         let numbers = 0..<60_000
         let members = numbers.map { #""b\#($0)":\#(Self.blob)"# }.joined(separator: ",")
@@ -94,7 +94,7 @@ import Testing
         #expect(problems.isEmpty && compared == numbers.count)
     }
 
-    /// Blobs below a long name, or without attachments, also took half an hour.
+    /// Regression: blobs below a long name, or without attachments, also took half an hour.
     @Test(.timeLimit(.minutes(5))) func furtherProblemsAreCounted() throws {
         let blobs = Array(repeating: #"{"@type":"blob","digest":"sha1-x"}"#, count: 100_000).joined(separator: ",")
         let stubs = (0..<50_000).map { #""s\#($0)":\#(Self.stub())"# }.joined(separator: ",")

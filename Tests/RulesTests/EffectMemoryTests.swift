@@ -20,7 +20,7 @@ import Testing
     private static let emit =
         #"{for_each: "range(.items)", emit: {file: lines.ndjson, line: {text: {jq: '"x" * .length'}}}}"#
 
-    /// A process of any size held them all.
+    /// Regression: all of them were kept in memory, whatever their size.
     @Test(arguments: [put, emit])
     func effectsOfOneDocumentAreLimited(action: String) async throws {
         let decider = try decider(action)
@@ -58,7 +58,7 @@ import Testing
         #expect(effects.byteCount == 42)
     }
 
-    /// All effects of a batch were in memory together.
+    /// Regression: all effects of a batch were in memory together.
     @Test func crowdedDocumentsAreDecidedLater() async throws {
         let decider = try decider(Self.put)
         var left = try (0..<10).map { try Self.input($0, items: 4, length: 50_000) }

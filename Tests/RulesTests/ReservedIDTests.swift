@@ -70,7 +70,7 @@ import Testing
         #expect(try await put.decided(#"{"key":"_design/x"}"#).error != nil)
     }
 
-    /// A mapping added members to the design documents of the file.
+    /// Regression: a mapping added members to the design documents of the file.
     @Test(arguments: [("{}", false), ("{_id: {$beginsWith: _design/}}", true)])
     func mappingSeesDesignDocumentsOnlyIfItNamesThem(when: String, isSeen: Bool) async throws {
         let kept = try await Self.mapping("{merge: {x: 1}}", when: when).decided(#"{"_id":"_design/x"}"#)

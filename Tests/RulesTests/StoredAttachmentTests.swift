@@ -62,7 +62,8 @@ import Testing
         #expect(read.count == 1)
     }
 
-    /// A run that ended during an outage sent attachments of `related` actions again that the gateway already had.
+    /// Regression: a run that ended during an outage sent attachments of `related` actions again that the gateway
+    /// already had.
     @Test func runEndingBeforeTheReadLeavesTheDocumentUndecided() async throws {
         let rules = try set(Self.plain.replacing("TYPE", with: "image/png"))
         let documents = [Self.document("d"), Self.document("e", length: 7)]

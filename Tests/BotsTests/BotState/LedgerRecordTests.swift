@@ -28,7 +28,7 @@ import Testing
                     caused: [.init(id: "c", revision: RevisionID("1-c"), chain: RuleChain().followed(by: "r"))],
                     ownWrites: [OwnWrite(id: "o", revision: RevisionID("1-o"), content: nil)]))
             #expect(stored.dropped.map(\.id) == ["old"] && stored.dropped.map(\.count) == [1])
-            // A dead letter that is replaced keeps its number, and is not dropped with the retried ones.
+            // The replaced dead letter keeps its number, and is not dropped with the retried ones.
             #expect(stored.deadLetterNumbers == [3, 4])
             #expect(!stored.hasChangedTotal)
             #expect(try ledger.deadLetters().map(\.id) == ["again", "new"])

@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// Keeps what is logged.
+/// Records log messages.
 final class LoggedLines: Sendable {
     struct Line: Sendable {
         let level: Logger.Level

@@ -45,7 +45,7 @@ import Testing
         #expect(line.message.contains(part), "\(line.message)")
     }
 
-    /// A bot with `--catch-up-changed-rules` was told to start with that option.
+    /// Regression: a bot with `--catch-up-changed-rules` was advised to start with that option.
     @Test func botThatCatchesUpGetsNoAdvice() throws {
         let lines = LoggedLines()
         RunStart(sequence(5), [.comparingRulesChanged(["a"])]).log(to: lines.logger, stateOptions: "--state s")

@@ -55,10 +55,10 @@ import Testing
         Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(areCounted: true), start: at(5)),
         // The rules changed in a run that did not save a checkpoint.
         Case(checkpoint: 5, changedRules: ChangedRules(plain: ["a"]), start: at(5, .rulesChanged(["a"]))),
-        // The last run noted the rules, but saved no checkpoint: it has reported the change.
+        // The last run recorded the rules, but saved no checkpoint: it has reported the change.
         Case(checkpoint: 5, checkpointRules: "r0", notedRules: "r1", changedRules: ChangedRules(), start: at(5)),
         Case(checkpoint: 5, notedRules: "r0", changedRules: ChangedRules(), start: at(5, .rulesChanged([]))),
-        // The copy tells which channels were read.
+        // The copy records the channels.
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a"], start: at(5)),
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a", "b"], start: at(5, .channelsChanged)),
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), start: at(5, .channelsChanged)),

@@ -104,7 +104,7 @@ import Testing
         try await Workspace.with { workspace in
             let (id, missing) = (workspace.id("doc"), workspace.id("missing"))
             let revisions = try await workspace.writeGenerations(2, of: id)
-            // Which form to ask for hangs on the dialect.
+            // The form of the request depends on the dialect.
             _ = try await workspace.gateway.findDialect()
             let keys = [
                 BulkGetKey(id: DocumentID(id)), BulkGetKey(id: DocumentID(missing)),

@@ -69,7 +69,7 @@ import Testing
             try await workspace.put(before)
             let since = try #require(try await workspace.changes(until: [before]).last)
             async let awaited = workspace.awaitChange(of: id, since: since)
-            // So that it waits, mostly. If it has not been asked yet, the answer is the same.
+            // Usually, the request waits by then. If it has not been sent yet, the answer is the same.
             try await Task.sleep(for: .milliseconds(100))
             let revision = try await workspace.put(id, #"{"n":1}"#)
             let change = try #require(try await awaited)
@@ -101,7 +101,7 @@ import Testing
             let id = workspace.id("doc")
             try await workspace.put(id)
             _ = try await workspace.changes(until: [id])
-            // A busy server may not even have begun to answer: then more time is given.
+            // A busy server may not even have begun to answer: then it gets more time.
             for seconds in [2, 8, 32] {
                 let request = ChangesRequest(feed: .continuous(duration: .seconds(seconds)))
                 guard let changes = await workspace.readIfBegun(request), !changes.own.isEmpty else { continue }
@@ -126,7 +126,7 @@ import Testing
 }
 
 extension Workspace {
-    /// A feed read to its end: the case's own changes, all, and where it ended.
+    /// Reads a feed to its end: all changes of the case, and the last sequence.
     fileprivate func read(
         _ request: ChangesRequest, fromStart: Bool = true
     ) async throws -> (own: [Change], all: [Change], last: SequenceID?) {
@@ -138,7 +138,7 @@ extension Workspace {
         return (all.filter { isOwn($0.id.text) }, all, answer.lastSequence)
     }
 
-    /// The same from where the case began; nil if the answer did not begin in time.
+    /// Reads the feed from the start of the case; nil if the answer did not begin in time.
     fileprivate func readIfBegun(_ request: ChangesRequest) async -> (own: [Change], last: SequenceID?)? {
         do {
             let changes = try await read(request)
@@ -149,7 +149,7 @@ extension Workspace {
         }
     }
 
-    /// Longpolls until a change of the document comes; nil if none does.
+    /// Sends longpolls until a change of the document arrives; nil if none does.
     fileprivate func awaitChange(of id: String, since: String) async throws -> Change? {
         let deadline = ContinuousClock.now + Workspace.timeLimit
         var request = ChangesRequest(feed: .longpoll(timeout: Self.longpollTimeout))

@@ -3,7 +3,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Attachments: inline, as stubs, by themselves, and in parts.
+/// Attachments: inline, as stubs, alone, and in multipart bodies.
 @Suite(.limitedParallelism) struct AttachmentTests {
     @Test func inlineAttachmentBecomesAStub() async throws {
         try await Workspace.with { workspace in
@@ -207,7 +207,7 @@ import Testing
     }
 }
 
-/// A picture of one pixel, 70 bytes of PNG: nothing that a server would compress.
+/// A picture of one pixel, 70 bytes of PNG, which no server compresses.
 enum Picture {
     static let base64 =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -221,7 +221,7 @@ enum Picture {
 }
 
 extension Workspace {
-    /// A new document with the picture; its id and revision.
+    /// Creates a document with the picture; returns its id and revision.
     func attachPicture() async throws -> (id: String, revision: String) {
         let id = id("pictured")
         let entry = #"{"content_type":"image/png","data":"\#(Picture.base64)"}"#

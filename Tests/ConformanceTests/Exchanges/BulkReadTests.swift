@@ -75,7 +75,7 @@ import Testing
         let body: JSONValue?
     }
 
-    /// Splits a multipart answer whose parts are no multipart themselves.
+    /// Splits a multipart answer whose parts are not multipart themselves.
     ///
     /// - Note: Source: RFC 2046, section 5.1.1.
     private static func parts(_ reply: Reply) -> [Part] {

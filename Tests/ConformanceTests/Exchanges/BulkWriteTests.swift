@@ -74,11 +74,11 @@ import Testing
         }
     }
 
-    /// A document that is none, behind two that are.
+    /// An invalid document after two valid ones.
     struct BadDocument: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let document: String
-        /// The outcomes of the three rows, or of the whole.
+        /// The outcomes of the three rows, or of the whole request.
         let expected: Expected<[Outcome]>
     }
 

@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// gzip, both ways.
+/// gzip in both directions.
 ///
 /// - Note: Source: RFC 1952; RFC 9110, section 8.4.
 @Suite(.limitedParallelism) struct CompressionTests {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// A JSON object whose compressed text breaks off; what is sent is what was recorded.
+    /// A JSON object with truncated compressed text, exactly as in the recording.
     private static let cut: [UInt8] = [
         0x1F, 0x8B, 0x08, 0x00, 0x16, 0xB8, 0x00, 0x6B, 0x02, 0xFF, 0xAB, 0x56, 0x4A, 0x54, 0xB2, 0x52, 0x50, 0xAA,
         0x18, 0x05, 0x23, 0x0E,

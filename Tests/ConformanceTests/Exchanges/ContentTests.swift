@@ -2,7 +2,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// What is in documents: numbers, texts, depth, size.
+/// The content of documents: numbers, texts, depth, size.
 @Suite(.limitedParallelism) struct ContentTests {
     @Test func numbersKeepTheirSpellingOrTheDialects() async throws {
         try await Workspace.with { workspace in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// - Note: Source: recorded; Sync Gateway takes documents of less than 20 MiB, CouchDB of 8,000,000 bytes.
+    /// - Note: Source: recorded; Sync Gateway accepts documents of less than 20 MiB, CouchDB of 8,000,000 bytes.
     @Test(.servers("not recorded") { KnownDifferences.hugeDocument[$0.kind] != nil })
     func hugeDocumentIsRefused() async throws {
         try await Workspace.with { workspace in

@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Who answers, and what the database says of itself.
+/// The server's greeting, and the information about the database.
 @Suite(.limitedParallelism) struct DatabaseTests {
     @Test func serverIdentifiesItself() async throws {
         let server = try await ConformanceServer.shared()
@@ -87,7 +87,7 @@ import Testing
 }
 
 extension Workspace {
-    /// What the database says of itself; a collection has no such page.
+    /// Requests the information about the database; there is none for a collection.
     fileprivate func describe(_ path: String) async throws -> Reply {
         let database = "\(url.base)/\(url.keyspace.database)"
         return try await server.send(HTTPRequest(url: database + path, credentials: server.credentials))

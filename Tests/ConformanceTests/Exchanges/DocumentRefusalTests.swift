@@ -3,7 +3,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Single documents: what is not done, and how the server says so.
+/// Refused requests for single documents.
 @Suite(.limitedParallelism) struct DocumentRefusalTests {
     static let cases: [RequestCase] = [
         .init("writing over a document", "PUT", "/{doc}", #"{"n":2}"#, goes: KnownDifferences.noRevision),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// - Note: Source: recorded; 250 bytes are taken, 251 are not.
+    /// - Note: Source: recorded; 250 bytes are accepted, 251 are not.
     @Test(arguments: [250, 251]) func idLengthIsLimited(_ length: Int) async throws {
         try await Workspace.with { workspace in
             let name = String(repeating: "i", count: length - workspace.prefix.utf8.count)

@@ -2,7 +2,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Ids with signs that paths, queries and JSON treat in their own ways.
+/// Ids with characters that are special in paths, queries and JSON.
 @Suite(.limitedParallelism) struct IdentifierTests {
     static let names = [
         "plain", "a/b", "a//b/", "a b", "a+b", "a&b=c", "a?b#c", "a:b@c;d,e", "a\"b", "a\\b", "a'b(c)", "a~b-c_d.e",
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Where the path can't name it, requests that name ids in their body still do.
+    /// If a path can't contain the id, a request with ids in its body can.
     @Test(arguments: ["50%", "a%b", "a%2Fb", "%41"]) func percentSignsAreKept(_ name: String) async throws {
         try await Workspace.with { workspace in
             let id = workspace.id(name)

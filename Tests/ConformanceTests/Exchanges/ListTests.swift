@@ -117,7 +117,7 @@ extension Workspace {
         return ids
     }
 
-    /// The documents from one name to the other, asked for until there are `count`.
+    /// Lists the documents from one name to another, repeatedly until there are `count`.
     func list(from first: String, to last: String, _ query: String = "", count: Int) async throws -> Reply {
         func key(_ name: String) -> String { (prefix + name).json.percentEncoded }
         let path = "/_all_docs?startkey=\(key(first))&endkey=\(key(last))" + (query.isEmpty ? "" : "&\(query)")

@@ -72,7 +72,7 @@ import Testing
         try await Workspace.with { workspace in
             let name = workspace.local("checkpoint")
             _ = try await workspace.send("PUT", "/_local/\(name)", #"{"n":1}"#)
-            // What is written afterwards is in the feed: by then a change would be, too.
+            // A later write is in the feed; by then, the change would be, too.
             let later = workspace.id("later")
             try await workspace.put(later)
             let page = try await workspace.changes(until: [later])

@@ -2,7 +2,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Documents whose attachments follow in parts of their own.
+/// Documents whose attachments follow in separate parts.
 ///
 /// - Note: Source: RFC 2387.
 @Suite(.limitedParallelism) struct MultipartTests {

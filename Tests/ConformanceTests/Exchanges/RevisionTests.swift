@@ -6,7 +6,7 @@ import Testing
 @Suite(.limitedParallelism) struct RevisionTests {
     private static let digests = ["a", "b", "c", "d"].map { String(repeating: $0, count: 32) }
 
-    /// A document as it is stored with a history of three generations.
+    /// A document stored with a history of three generations.
     private static func stored(_ id: String, leaf: String = digests[2], _ value: Int) -> String {
         let ids = [leaf, digests[1], digests[0]].map(\.json).joined(separator: ",")
         return """
@@ -40,7 +40,7 @@ import Testing
             #expect(reply.status == 201)
             #expect(reply.elements().count == (Self.hasRows(workspace) ? 1 : 0))
             #expect(reply.elements().allSatisfy { $0["error"] == nil })
-            // What is written afterwards stands behind it: by then the feed would tell of another change.
+            // A later write comes after it; by then, another change would be in the feed.
             let later = workspace.id("later")
             try await workspace.put(later)
             let since = try #require(before.row(id)?.sequence)

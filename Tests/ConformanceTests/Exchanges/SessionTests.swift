@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// `_session`: who one is, and logging in.
+/// `_session`: the current user, and the login.
 @Suite(.limitedParallelism) struct SessionTests {
     @Test func sessionNamesTheUser() async throws {
         let server = try await ConformanceServer.shared()

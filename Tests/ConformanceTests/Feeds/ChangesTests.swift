@@ -67,7 +67,7 @@ import Testing
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
             var (seen, since): ([String], String?) = ([], nil)
-            // A shared database has changes of others in between.
+            // In a shared database, there are changes of others in between.
             for _ in 0..<1000 where Set(seen) != Set(ids) {
                 let page = try await workspace.changes("limit=2", since: since)
                 try #require(!page.rows.isEmpty && page.rows.count <= 2)
@@ -98,7 +98,7 @@ import Testing
             let last = try #require(page.last)
             let next = try await workspace.changes(since: last)
             #expect(next.own(workspace).isEmpty)
-            // Others may have written meanwhile, where the database is shared.
+            // In a shared database, others may have written in the meantime.
             if next.rows.isEmpty, KnownDifferences.emptyFeedEchoesSince[workspace.kind] { #expect(next.last == last) }
         }
     }
@@ -145,7 +145,7 @@ import Testing
 
     @Test func optionsMayBeInTheBody() async throws {
         try await Workspace.with { workspace in
-            // Where nothing of the body counts, the answer is the whole feed.
+            // If the body is ignored, the answer is the whole feed.
             guard !workspace.kind.isCouchDB || workspace.ownsDatabase else {
                 try Test.cancel("needs a database of its own")
             }

@@ -43,12 +43,12 @@ import Testing
             _ = try await workspace.changes(until: ids)
             let deadline = ContinuousClock.now + Workspace.timeLimit
             var page: FeedPage
-            // On a busy server the time may end before it has sent anything.
+            // On a busy server, the time may be over before anything was sent.
             repeat {
                 let response = try await workspace.open("feed=continuous&timeout=300")
                 page = FeedPage(lines: try await response.body.collect(upTo: 64 << 20))
             } while page.own(workspace).count < ids.count && ContinuousClock.now < deadline
-            // One that falls behind its own writes may tell of them twice.
+            // A feed that lags behind writes may return them twice.
             #expect(Set(page.own(workspace).map(\.id)) == Set(ids))
             #expect((page.last != nil) == KnownDifferences.continuousFeedEndsWithLastSequence[workspace.kind])
         }
@@ -59,7 +59,7 @@ import Testing
             let id = workspace.id("doc")
             let revision = try await workspace.put(id)
             let since = try #require(try await workspace.changes(until: [id]).last)
-            // CouchDB does not even begin its answer before there is something to tell.
+            // CouchDB does not begin its answer before there is a change.
             let isOver = Locked(false)
             async let row = {
                 defer { isOver.withLock { $0 = true } }
@@ -76,7 +76,7 @@ import Testing
 }
 
 extension Workspace {
-    /// Begins a feed; its body is still to be read.
+    /// Opens a feed; the body has not been read yet.
     fileprivate func open(_ query: String, since: String? = nil) async throws -> HTTPResponse {
         var request = request("GET", changesPath(query, since: since))
         request.deadline = Self.timeLimit
@@ -92,9 +92,9 @@ extension Workspace {
         return FeedPage(lines: lines).row(id)
     }
 
-    /// Reads on until the whole row of this document has come.
+    /// Reads until the whole row of this document has arrived.
     ///
-    /// - Throws: `HTTPTransportError` when the feed's deadline passes before.
+    /// - Throws: `HTTPTransportError` if the feed's deadline passes before.
     fileprivate func read(_ response: HTTPResponse, into lines: inout [UInt8], until id: String) async throws {
         while true {
             let whole = lines.lastIndex(of: UInt8(ascii: "\n")).map { Array(lines[...$0]) } ?? []

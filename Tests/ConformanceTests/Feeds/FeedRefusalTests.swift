@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-/// What may be asked of a feed, and what not.
+/// Accepted and refused parameters of a feed.
 @Suite(.limitedParallelism) struct FeedRefusalTests {
     static let cases: [RequestCase] = [
         .init("a word as since", "GET", "/_changes?since=abc", goes: KnownDifferences.sinceText),

@@ -2,8 +2,8 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// `_changes` with `feed=longpoll`. Where the database is shared an answer may come for a change of somebody else: then
-/// the case asks again from where it ended, as every client does.
+/// `_changes` with `feed=longpoll`. In a shared database, another client's change may end a longpoll. The case then
+/// continues from the last sequence, as every client does.
 @Suite(.limitedParallelism) struct LongpollTests {
     @Test func existingChangesAreReturnedAtOnce() async throws {
         try await Workspace.with { workspace in
@@ -21,7 +21,7 @@ import Testing
             try await workspace.put(before)
             let since = try #require(try await workspace.changes(until: [before]).last)
             async let row = workspace.await(id, since: since, "include_docs=true" + options)
-            // So that it waits, mostly. If it has not been asked yet, the answer is the same.
+            // Usually, the request waits by then. If it has not been sent yet, the answer is the same.
             try await Task.sleep(for: .milliseconds(100))
             let revision = try await workspace.put(id, #"{"n":1}"#)
             let awaited = try await row
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// A database that was made anew has smaller sequences than a client knows: it hears of nothing, ever.
+    /// A recreated database has lower sequences than the client knows, so the client never gets a change.
     @Test(.servers("sequences are opaque") { KnownDifferences.sinceNumber[$0.kind] == .done(200) })
     func futureSequenceIsWaitedFor() async throws {
         try await Workspace.with { workspace in
@@ -87,13 +87,13 @@ import Testing
 extension Workspace {
     static let longpollTimeout: Duration = .seconds(20)
 
-    /// Expects that a longpoll without rows has waited for as long as it was told to.
+    /// Expects that a longpoll without rows has waited for its timeout.
     func expectWaited(since asked: ContinuousClock.Instant, hasRows: Bool) {
         let time = asked.duration(to: .now)
         #expect(hasRows || time > Self.longpollTimeout / 2, "a longpoll ended with nothing after \(time)")
     }
 
-    /// Longpolls until a row of the document comes; nil if none does.
+    /// Sends longpolls until a row of the document arrives; nil if none does.
     func await(_ id: String, since: String, _ options: String) async throws -> FeedRow? {
         let deadline = ContinuousClock.now + Self.timeLimit
         var since = since

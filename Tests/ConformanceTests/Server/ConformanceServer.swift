@@ -5,20 +5,20 @@ import HTTPTransport
 import Logging
 import LosslessJSON
 
-/// The gateway that all cases of a run are put to: the one that the environment names, else one in this process.
+/// The gateway for all cases of a run: the one that the environment names, or else one in this process.
 ///
-/// `CHANGEBOT_TEST_GATEWAY` is the URL of a keyspace for tests; `_USER` and `_PASSWORD` say as whom, `_KIND` what it is:
-/// `sync-gateway`, `couchdb` or `embedded`, with a version if need be. Whoever it is must be allowed to write any
-/// document there and must see all channels.
+/// `CHANGEBOT_TEST_GATEWAY` is the URL of a keyspace for tests; `_USER` and `_PASSWORD` are the credentials; `_KIND` is
+/// `sync-gateway`, `couchdb` or `embedded`, with a version if necessary. The user must be allowed to write any document
+/// there and to see all channels.
 struct ConformanceServer: Sendable {
     let url: GatewayURL
     let kind: Kind
-    /// Whether this is the administrator's port of a Sync Gateway, where nobody is anybody in particular.
+    /// Whether this is the administrator's port of a Sync Gateway, which has no users.
     let isAdministration: Bool
     let user: (name: String, password: String)?
     let http: HTTPClient
 
-    /// Started when the first case asks for it, and used by all.
+    /// Started by the first case, and used by all.
     static func shared() async throws -> ConformanceServer { try await started.value }
 
     private static let started = Task { () async throws -> ConformanceServer in
@@ -45,7 +45,7 @@ struct ConformanceServer: Sendable {
             url: url, kind: kind, isAdministration: reply["ADMIN"]?.bool == true, user: user, http: http)
     }
 
-    /// A gateway in memory with one user, who sees all channels. It ends with the process.
+    /// A gateway in memory with one user, who sees all channels. It lives until the process ends.
     private static func embedded() async throws -> ConformanceServer {
         let user = (name: "conformance", password: "conformance")
         let users = """
@@ -66,7 +66,7 @@ extension ConformanceServer {
 
     var credentials: HTTPCredentials? { user.map { .basic(user: $0.name, password: $0.password) } }
 
-    /// A client on a keyspace of this server, which knows nothing but the address and the user.
+    /// A new client for a keyspace of this server, which has only the address and the credentials.
     func client(on url: GatewayURL, usesSession: Bool = false) -> Gateway {
         var settings = GatewaySettings()
         settings.credentials = user.map { .basic(user: $0.name, password: $0.password) }
@@ -74,7 +74,7 @@ extension ConformanceServer {
         return Gateway(url, settings: settings)
     }
 
-    /// One exchange, its body read to the end.
+    /// Sends one request, and reads the body of the answer.
     func send(_ request: HTTPRequest) async throws -> Reply { try await Reply(try await http.send(request)) }
 }
 

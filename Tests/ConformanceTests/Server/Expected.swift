@@ -1,6 +1,6 @@
-/// What a case expects: the usual, which is what Sync Gateway 4.1.1 was recorded to do, and what other kinds do instead.
+/// The expected result of a case: usually that recorded from Sync Gateway 4.1.1, and those of kinds that differ.
 struct Expected<Value: Sendable>: Sendable {
-    /// What some kinds do otherwise, and why.
+    /// The result for some kinds, and the reason for the difference.
     struct Difference: Sendable {
         let kinds: Set<Kind>
         let value: Value

@@ -1,21 +1,21 @@
 import Locking
 import LosslessJSON
 
-/// One answer of `_changes`, or what a continuous feed brought.
+/// One answer of `_changes`, or the lines of a continuous feed.
 struct FeedPage: Sendable {
-    /// Those of other cases too, where the database is shared.
+    /// Includes rows of other cases if the database is shared.
     let rows: [FeedRow]
-    /// `last_seq`, as `since` takes it; nil if there is none.
+    /// `last_seq`, in the form for `since`; nil if there is none.
     let last: String?
 
-    /// An answer that is one object.
+    /// Reads an answer that is one object.
     init(_ reply: Reply) throws {
         guard let results = reply["results"], results.kind == .array else { throw Unexpected(reply) }
         rows = results.elements.map(FeedRow.init)
         last = reply["last_seq"]?.sequence
     }
 
-    /// An answer of one object a line.
+    /// Reads an answer with one object per line.
     init(lines: [UInt8]) {
         let objects = lines.split(separator: UInt8(ascii: "\n")).compactMap { try? JSONText(Array($0)).root }
         rows = objects.filter { $0["id"] != nil }.map(FeedRow.init)
@@ -25,7 +25,7 @@ struct FeedPage: Sendable {
     /// The rows of the case's own documents.
     func own(_ workspace: Workspace) -> [FeedRow] { rows.filter { workspace.isOwn($0.id) } }
 
-    /// The one row of a document; nil if there is none or more than one.
+    /// The only row of a document; nil if there is none or more than one.
     func row(_ id: String) -> FeedRow? {
         let found = rows.filter { $0.id == id }
         return found.count == 1 ? found[0] : nil
@@ -34,7 +34,7 @@ struct FeedPage: Sendable {
 
 struct FeedRow: Sendable {
     let id: String
-    /// As `since` takes it.
+    /// In the form for `since`.
     let sequence: String
     let revisions: [String]
     let isDeleted: Bool
@@ -48,14 +48,14 @@ struct FeedRow: Sendable {
         document = row["doc"]
     }
 
-    /// Whether the page has a revision of this generation or of a later one. True if it names none.
+    /// Whether the page has this generation of the document, or a later one. True if the row names no revision.
     func isAsNew(as generation: Int) -> Bool {
         revisions.isEmpty || revisions.contains { $0.generation >= generation }
     }
 }
 
 extension String {
-    /// Of a revision.
+    /// The generation of a revision.
     var generation: Int { Int(prefix { $0 != "-" }) ?? 0 }
 }
 
@@ -64,13 +64,13 @@ extension JSONValue {
 }
 
 extension Workspace {
-    /// The feed from `since`, else from where it stood when the case began.
+    /// The feed from `since`, or else from the start of the case.
     func changes(_ query: String = "", since: String? = nil) async throws -> FeedPage {
         try FeedPage(try await send("GET", changesPath(query, since: since)))
     }
 
-    /// The same, asked for until these documents are in it as the case wrote them last: Sync Gateway's feed may be a
-    /// moment behind its writes.
+    /// Requests the feed until it has the last writes of these documents by the case: Sync Gateway's feed may lag
+    /// behind writes.
     func changes(_ query: String = "", since: String? = nil, until ids: [String]) async throws -> FeedPage {
         let reply = try await ask("GET", changesPath(query, since: since)) { reply in
             guard let page = try? FeedPage(reply) else { return false }

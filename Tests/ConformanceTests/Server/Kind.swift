@@ -1,4 +1,4 @@
-/// What kind of server a case runs against: what is known to differ hangs on it.
+/// The kind of server that a case runs against, which determines the known differences.
 enum Kind: String, CaseIterable, Sendable {
     case embedded
     case syncGateway4 = "sync-gateway-4"
@@ -7,17 +7,17 @@ enum Kind: String, CaseIterable, Sendable {
 
     var isCouchDB: Bool { self == .couchDB }
 
-    /// As it stands in `CHANGEBOT_TEST_GATEWAY_KIND`, with or without a version. Nil for `sync-gateway` alone: which one
-    /// it is the server must tell.
+    /// The value of `CHANGEBOT_TEST_GATEWAY_KIND`, with or without a version. Nil for `sync-gateway` alone: then the
+    /// server's version decides.
     init?(setting: String) {
         let setting = setting.lowercased()
         guard let kind = Self.allCases.first(where: { setting.hasPrefix($0.rawValue) }) else { return nil }
         self = kind
     }
 
-    /// From the greeting of `GET /`, or where that hides the version from the `Server` header.
+    /// Determined from the answer to `GET /` or, if that hides the version, from the `Server` header.
     ///
-    /// Sync Gateway says `"version":"Couchbase Sync Gateway/4.1.1(…) CE"`, the embedded one adds its own name.
+    /// Sync Gateway has `"version":"Couchbase Sync Gateway/4.1.1(…) CE"`; the embedded gateway adds its own name.
     init?(vendor: String?, version: String?, serverHeader: String?) {
         let texts = [version, serverHeader].compactMap { $0?.lowercased() }
         if vendor == "The Apache Software Foundation" || texts.contains(where: { $0.hasPrefix("couchdb") }) {

@@ -1,7 +1,7 @@
 import HTTPTransport
 import LosslessJSON
 
-/// An answer that has come to its end.
+/// A complete answer.
 struct Reply: Sendable {
     let status: Int
     let headers: HTTPHeaders
@@ -20,7 +20,7 @@ struct Reply: Sendable {
 
     var outcome: Outcome { Outcome(status: status, error: self["error"]?.string, reason: self["reason"]?.string) }
 
-    /// A member of the body; nil if there is none, or the body is no JSON object.
+    /// A member of the body; nil if there is none, or the body is not a JSON object.
     subscript(name: String) -> JSONValue? { json?[name] }
 
     /// The elements of the member `name`, or of the body itself.
@@ -32,22 +32,22 @@ struct Reply: Sendable {
     var contentType: String { headers["Content-Type"] ?? "" }
 }
 
-/// How a request, or a part of it, went: what a case compares.
+/// The outcome of a request, or of a part of it, for comparisons.
 struct Outcome: Equatable, Sendable {
     var status: Int
-    /// The gateway's own name for what went wrong.
+    /// The gateway's error name.
     var error: String?
-    /// The server's own text. Nil where the text does not matter.
+    /// The server's message. Nil if the message does not matter.
     var reason: String?
 
-    /// A success.
+    /// The outcome of a success.
     static func done(_ status: Int) -> Outcome { Outcome(status: status) }
 
     static func refused(_ status: Int, _ error: String, _ reason: String? = nil) -> Outcome {
         Outcome(status: status, error: error, reason: reason)
     }
 
-    /// Equal, but for a reason where this one has none.
+    /// Whether the outcomes are equal, ignoring the reason if `expected` has none.
     func fits(_ expected: Outcome) -> Bool {
         status == expected.status && error == expected.error && (expected.reason == nil || reason == expected.reason)
     }
@@ -58,7 +58,7 @@ extension Outcome: CustomStringConvertible {
 }
 
 extension Outcome {
-    /// What a row of `_bulk_docs` says. Without a status, as CouchDB has it, it is 0.
+    /// The outcome in a row of `_bulk_docs`. The status is 0 if there is none, as on CouchDB.
     init(row: JSONValue) {
         let error = row["error"]?.string
         self.init(

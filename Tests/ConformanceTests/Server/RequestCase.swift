@@ -1,16 +1,16 @@
 import Testing
 
-/// One request and how it must go.
+/// One request and its expected outcome.
 ///
-/// In path, headers and body stand `{doc}`, the id of a document that is there, `{rev}`, its revision, and `{new}`, an id that
-/// is not; in paths ids are percent-encoded. Below the keyspace.
+/// In path, headers and body, `{doc}` is the id of an existing document, `{rev}` its revision, and `{new}` the id of a
+/// missing document; ids are percent-encoded in paths. Paths are relative to the keyspace.
 struct RequestCase: Sendable, CustomTestStringConvertible {
     let name: String
     var method = "GET"
     let path: String
     var body: String?
     var headers: [(name: String, value: String)] = []
-    /// Nil where the kind is not asked.
+    /// Nil for kinds that are skipped.
     let expected: Expected<Outcome?>
 
     var testDescription: String { name }

@@ -1,7 +1,8 @@
 import LosslessJSON
 
 extension String {
-    /// As a path segment or a query value: everything but the unreserved characters of RFC 3986, section 2.3, encoded.
+    /// As a path segment or a query value: everything is encoded except the unreserved characters of RFC 3986, section
+    /// 2.3.
     var percentEncoded: String {
         utf8.reduce(into: "") { result, byte in
             switch byte {
@@ -23,6 +24,6 @@ extension String {
 }
 
 extension JSONValue {
-    /// The value's own spelling.
+    /// The value as written.
     var spelling: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -1,7 +1,8 @@
 import Testing
 
 extension Trait where Self == ConditionTrait {
-    /// Runs a test only on servers for which the condition holds. Elsewhere the test is reported as skipped, with the reason.
+    /// Runs a test only on servers for which the condition holds. On others, the test is reported as skipped, with the
+    /// reason.
     static func servers(
         _ reason: Comment, where condition: @escaping @Sendable (ConformanceServer) -> Bool
     ) -> Self {

@@ -4,33 +4,33 @@ import Locking
 import LosslessJSON
 import TestKit
 
-/// A place for one case: a database of its own where the server lets this user make one, else the keyspace that was
-/// named, in which the case keeps to documents of a prefix of its own. What it made is gone afterwards.
+/// The documents of one case: in a new database if this user may create one, or else in the named keyspace, with ids
+/// that begin with a prefix. They are deleted afterwards.
 final class Workspace: Sendable {
     let server: ConformanceServer
     let url: GatewayURL
-    /// What the ids of this case's documents begin with.
+    /// The prefix of this case's ids.
     let prefix: String
-    /// Where the feed stood when the case began, as `since` takes it.
+    /// The sequence when the case began, in the form for `since`.
     let start: String
     let ownsDatabase: Bool
     let gateway: Gateway
-    /// What the case has made.
+    /// The documents that the case has created.
     struct CreatedDocuments {
         var documents: [String] = []
         var locals: [String] = []
-        /// Of each document's last revision.
+        /// The generations of the documents' last revisions.
         var generations: [String: Int] = [:]
     }
 
     let created = Locked(CreatedDocuments())
 
-    /// For what a server does in its own time. All cases run at once, on a machine that may be busy.
+    /// The time limit for what a server does asynchronously. All cases run at once, on a machine that may be busy.
     static let timeLimit: Duration = .seconds(60)
 
     var kind: Kind { server.kind }
 
-    /// Runs a case and cleans up behind it, however it ended.
+    /// Runs a case and cleans up, however it ended.
     static func with(_ body: (Workspace) async throws -> Void) async throws {
         let server = try await ConformanceServer.shared()
         guard server.kind != .embedded else { return try await run(on: server, body) }
@@ -62,7 +62,7 @@ final class Workspace: Sendable {
         gateway = server.client(on: url)
     }
 
-    /// A new database; nil where there can be none. Sync Gateway makes databases in the administration only.
+    /// Creates a database; nil if that is impossible. Only administrators can create Sync Gateway databases.
     private static func database(named name: String, on server: ConformanceServer) async throws -> GatewayURL? {
         guard server.kind.isCouchDB else { return nil }
         let url = server.url.sibling(try KeyspaceName(name))
@@ -71,7 +71,7 @@ final class Workspace: Sendable {
         return (200..<300).contains(reply.status) ? url : nil
     }
 
-    /// - Note: `since=now` is CouchDB's alone, and has no place in a database that others write to.
+    /// - Note: Only CouchDB has `since=now`, and it is unsuitable for a database with other writers.
     private static func newestSequence(of server: ConformanceServer) async throws -> String {
         let reply = try await server.send(
             HTTPRequest(url: server.databaseURL + "/", credentials: server.credentials))
@@ -83,14 +83,14 @@ final class Workspace: Sendable {
 // MARK: - Names
 
 extension Workspace {
-    /// The id of a document of this case, which is removed in the end.
+    /// The id of a document of this case, which is removed afterwards.
     func id(_ name: String) -> String {
         let id = prefix + name
         note(id)
         return id
     }
 
-    /// Takes over a document whose id the server made.
+    /// Adds a document with an id that the server generated.
     func note(_ id: String) { created.withLock { $0.documents.append(id) } }
 
     /// The name of a `_local` document of this case.
@@ -108,7 +108,7 @@ extension Workspace {
     /// The path of a document below the keyspace.
     func path(_ id: String) -> String { "/" + id.percentEncoded }
 
-    /// A request below the keyspace.
+    /// A request relative to the keyspace.
     func request(
         _ method: String, _ path: String, _ body: HTTPRequestBody = .none, headers: [(name: String, value: String)] = []
     ) -> HTTPRequest {
@@ -133,8 +133,8 @@ extension Workspace {
         try await server.send(request(method, path, .bytes(bytes), headers: headers))
     }
 
-    /// Asks until the answer is as expected, or the time is over: what was written does not appear at once in Sync
-    /// Gateway's feed, nor in its list of documents.
+    /// Repeats a request until the answer is as expected, or the time is over: a write does not appear at once in Sync
+    /// Gateway's feed or list of documents.
     func ask(
         _ method: String, _ path: String, _ body: String? = nil, until isExpected: (Reply) -> Bool
     ) async throws -> Reply {
@@ -169,7 +169,7 @@ extension Workspace {
         return revision
     }
 
-    /// Removes what the case made, as far as it can. Tombstones stay where the database is not its own.
+    /// Removes the documents of the case, as far as possible. Tombstones stay in a shared database.
     fileprivate func remove() async {
         do {
             if ownsDatabase {
@@ -183,7 +183,7 @@ extension Workspace {
     }
 
     private func deleteDocuments() async throws {
-        // Not as strings: two that look the same may be two ids.
+        // Not as strings: two ids may be canonically equivalent.
         let ids = Set(created.withLock(\.documents).map { DocumentID($0) })
         guard !ids.isEmpty else { return }
         let keys = "{\"keys\":[\(ids.map(\.text.json).joined(separator: ","))]}"
@@ -205,7 +205,7 @@ extension Workspace {
     }
 }
 
-/// An answer that a case can't go on with.
+/// An answer with which a case can't continue.
 struct Unexpected: Error, CustomStringConvertible {
     let description: String
 

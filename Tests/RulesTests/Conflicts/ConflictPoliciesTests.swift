@@ -44,7 +44,7 @@ import Testing
 
     // MARK: - Design documents
 
-    /// `resolve --policy merge` combined the views of two versions.
+    /// Regression: `resolve --policy merge` combined the views of two versions.
     @Test(arguments: ["merge", "winner", "last-update-wins", "jq:.[0]"])
     func designDocumentIsLeftAloneUnlessItIsNamed(policy: String) async throws {
         func leaf(_ digest: String, _ views: String) throws -> ConflictLeaf {

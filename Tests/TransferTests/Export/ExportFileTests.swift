@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    /// An export that was stopped before its first save said: continue with --resume.
+    /// Regression: the message after a stop before the first save was: continue with --resume.
     @Test func onlySavedExportCanBeResumed() throws {
         let server = #"{"name":"couchdb","version":"3.5.0","identity":"u1"}"#
         let manifest = """

@@ -12,7 +12,7 @@ import Testing
             read(first + "a;b\r\n1,5;x\r\n", as: .csv) == [document(#"{"a":"1,5","b":"x"}"#, 3)])
     }
 
-    /// "can't detect the format".
+    /// Regression: the message was "can't detect the format".
     @Test(arguments: [("x.tsv", "tab"), ("x.TSV.gz", "tab"), ("x.csv", "','"), ("-", "','"), ("tsv", "','")])
     func nameOfTheFileShowsTheDelimiter(name: String, delimiter: String) {
         #expect(CSVDelimiter.usual(in: name).name == delimiter)
@@ -27,7 +27,7 @@ import Testing
         #expect(read("PK,x\n1,2\n", as: .csv) == [document(#"{"PK":"1","x":"2"}"#, 2)])
     }
 
-    /// A NUL in the first cell made UTF-16 of the table, and no document.
+    /// Regression: a NUL in the first cell made the program read the table as UTF-16, without documents.
     @Test(arguments: [
         ("a\0,b\n1,2\n", "1:2: the header: "), ("\0a,b\n1,2\n", "1:1: the header: "),
         ("\0\0,b\n1,2\n", "1:1: the header: "),

@@ -37,7 +37,7 @@ import Testing
         #expect(check.result(found, after: [found?.mark]) == result)
     }
 
-    /// A daemon restarted 16 times a second.
+    /// Regression: a daemon restarted 16 times a second.
     @Test func constantlyChangingMarksDoNotProveAReset() {
         let check = MarkCheck(known: "own", generation: 3)
         let marks = (0..<3).map { DatabaseMark(identity: "\($0)") }

@@ -68,7 +68,7 @@ import Testing
         #expect(
             !ResetRecord().noting(try info("9-a", instance: "0")).isUnchanged(
                 try info("9-a", instance: "0"), checkpoint: nil))
-        // The state has gone over to another database since.
+        // In the meantime, the state belongs to another database.
         #expect(!record.noting(try info("1-a", instance: "2")).isUnchanged(try info("9-a"), checkpoint: nil))
     }
 
