@@ -100,7 +100,7 @@ struct GatewayInspection: Sendable {
             .login,
             PermissionChecks.login(database, as: settings.credentials.map { "\($0)" }, advice: advice))
         guard case .success(let info) = database, info.isOnline else {
-            await report.skip(DoctorCheck.afterLogin, "the database can't be used with this login")
+            await report.skip(DoctorCheck.afterLogin, "the database can't be used: see 'login'")
             return
         }
         await inspectPermissions(gateway, info)
