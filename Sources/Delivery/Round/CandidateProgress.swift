@@ -66,6 +66,9 @@ package struct CandidateProgress: Sendable {
 struct StoredFacts: Sendable {
     /// The writes of earlier decisions.
     var earlierWrites = EarlierWrites()
+    /// Whether this rule set wrote its revision. It is then decided only if a rule may see another state than it last
+    /// saw: another branch has won in the meantime, or the document is no longer visible.
+    var isOwnRevision = false
     /// The times of its rules with `at:`; nil if they were not read.
     var earlierTimes: [RuleTime]?
     /// The states of it that rules with `changed`, `enter` or `leave` last saw, by the rule's name.

@@ -60,6 +60,13 @@ struct Planner {
         return answers.compactMap(\.self)
     }
 
+    /// Whether a rule may see another state of the document than it last saw.
+    func mayDiffer(_ progress: CandidateProgress) -> Bool {
+        guard !progress.known.lastSeen.isEmpty, let input = try? input(progress) else { return false }
+        note.end()
+        return decider.mayDiffer(input)
+    }
+
     private func input(_ progress: CandidateProgress) throws(Undecidable) -> DecisionInput {
         let candidate = progress.candidate
         let content = candidate.content
@@ -111,5 +118,15 @@ struct Planner {
         if let unresolved = candidate.history.unresolved { result.skippedRules.append(unresolved) }
         if countsEffects, plan.isEffective { result.fingerprint = ContentFingerprint(input.document.root) }
         return .plan(plan, result)
+    }
+}
+
+extension CandidateProgress.DecisionResult {
+    /// Whether it is a completed decision in which no rule saw another state than before.
+    ///
+    /// - Parameter before: The states that rules last saw, by the rule's name.
+    func isSame(as before: [String: LastSeen]) -> Bool {
+        guard case .plan(let plan, let result) = self, plan.decision.error == nil else { return false }
+        return result.seen.allSatisfy { $0.lastSeen.isSame(as: before[$0.rule]) }
     }
 }

@@ -13,9 +13,10 @@ extension Round {
 
     /// Decides the candidates. Candidates that can't be decided now leave the round.
     mutating func decide(_ planner: Planner) async throws {
-        try await skipOwnRevisions()
-        try await readTimes()
+        try await findOwnRevisions()
         try await readLastSeen()
+        skipOwnRevisions(planner)
+        try await readTimes()
         let largeEffects = try await beginLargeEffects()
         let beganAt = ContinuousClock.now
         let answers = await planner.plan(active)
@@ -24,7 +25,9 @@ extension Round {
         try Task.checkCancellation()
         for (index, answer) in zip(active.indices, answers) {
             if case .noProcess = answer { undecided += 1 }
-            follow(active[index].take(answer), of: index)
+            let known = active[index].known
+            let isUnchanged = known.isOwnRevision && answer.isSame(as: known.lastSeen)
+            follow(active[index].take(isUnchanged ? .ownRevision : answer), of: index)
         }
         removeFinished()
         await holdEffects(largeEffects)
@@ -57,9 +60,9 @@ extension Round {
         }
     }
 
-    /// Skips revisions that this rule set wrote after a completed decision, also after a restart. Sets what is known
-    /// about earlier writes of the others.
-    private mutating func skipOwnRevisions() async throws {
+    /// Finds revisions that this rule set wrote after a completed decision, also before a restart. Sets what is known
+    /// about earlier writes.
+    private mutating func findOwnRevisions() async throws {
         let now = Timestamp.secondsNow
         let earlier = try await context.state.ledger.earlierWrites(
             of: active.map { ($0.candidate.id, $0.candidate.content.revision ?? RevisionID("")) },
@@ -73,14 +76,20 @@ extension Round {
         }
         for (index, earlierWrites) in zip(active.indices, earlier) {
             let candidate = active[index].candidate
+            active[index].known.earlierWrites = earlierWrites
             // There may be another leaf by now.
-            if !candidate.reason.isRetry, !candidate.reason.isTimer, candidate.content.conflict == nil,
-                earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
-            {
-                follow(active[index].take(.ownRevision), of: index)
-            } else {
-                active[index].known.earlierWrites = earlierWrites
-            }
+            active[index].known.isOwnRevision =
+                !candidate.reason.isRetry && !candidate.reason.isTimer && candidate.content.conflict == nil
+                && earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
+        }
+    }
+
+    /// Skips own revisions, unless a rule may see another state than it last saw.
+    private mutating func skipOwnRevisions(_ planner: Planner) {
+        for index in active.indices
+        where active[index].known.isOwnRevision && !planner.mayDiffer(active[index]) {
+            active[index].known.isOwnRevision = false
+            follow(active[index].take(.ownRevision), of: index)
         }
         removeFinished()
     }

@@ -77,6 +77,8 @@ package struct DecisionInput: Sendable {
         isInConflict = false
     }
 
+    var visibility: EdgeCondition.Visibility { isDeleted ? .deleted : isLost ? .lost : .present }
+
     /// The values of the programs' additional variables.
     var locals: [(name: String, json: [UInt8])] {
         source.map { [(RelatedEffect.sourceName, $0.document.bytes)] + $0.locals } ?? []

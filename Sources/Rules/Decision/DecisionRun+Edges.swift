@@ -10,8 +10,7 @@ extension DecisionRun {
     ) throws(DecisionError) -> RuleAttempt? {
         var found: EdgeCondition.Observation?
         let before = pass.firedAt[index] ?? input.lastSeen[rule.name]
-        let visibility: EdgeCondition.Visibility =
-            input.isDeleted ? .deleted : input.isLost || draft.isDeleted ? .lost : .present
+        let visibility = draft.isDeleted && !input.isDeleted ? .lost : input.visibility
         do throws(MatchError) {
             found = try edges.observe(rule, draft.document.root, visibility, before: before, scratch)
             found?.onlyLearns = input.onlyLearns

@@ -15,6 +15,16 @@ package struct LastSeen: Sendable, Equatable {
     var edge: UInt64 = 0
 }
 
+extension LastSeen {
+    /// Whether another state is equal, even if a gateway has formatted the values differently.
+    package func isSame(as other: LastSeen?) -> Bool {
+        guard let other, matched == other.matched, digests == other.digests, edge == other.edge else { return false }
+        if values == other.values { return true }
+        let digests = [values, other.values].map { values in (try? JSONText(values)).map { MemberDigest($0.root) } }
+        return digests[0] != nil && digests[0] == digests[1]
+    }
+}
+
 // MARK: - In the state
 
 extension LastSeen {

@@ -2,6 +2,7 @@ import BotState
 import Bots
 import Delivery
 import DocumentFlow
+import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -237,6 +238,46 @@ import Testing
             _ = try await bed.phone.bulkDocs([BulkDocument(id: "t", segments: [Array(mended.utf8)])])
             try await bed.runOnce(rules)
             #expect(try await bed.stored("log-t")?.root["name"]?.string == "amy")
+        }
+    }
+
+    /// A branch wins for a while. Then the revision that the bot wrote wins again.
+    @Test func ownRevisionThatWinsAgainIsAnEdge() async throws {
+        let receiver = try TestReceiver()
+        try await withDirectory { directory in
+            var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: BotTestBed.logger)
+            configuration.allowsConflicts = true
+            try await BotTestBed.serve(configuration, in: directory) { bed in
+                let rules = try bed.rules(
+                    Self.rules(receiver) + """
+
+                          - name: mark
+                            when: { type: task, done: true, marked: { $exists: false } }
+                            then: [ merge: { marked: true } ]
+                        """)
+                func store(_ members: String, _ digests: [String]) async throws {
+                    let list = digests.map { #""\#($0)""# }.joined(separator: ",")
+                    let rev = "\(digests.count)-\(digests[0])"
+                    let body =
+                        #"{"_id":"t","_rev":"\#(rev)",\#(members),"#
+                        + #""_revisions":{"start":\#(digests.count),"ids":[\#(list)]}}"#
+                    let document = BulkDocument(id: "t", segments: [Array(body.utf8)])
+                    let revision = RevisionToStore(document, revision: RevisionID(rev))
+                    #expect(try await bed.phone.storeRevisions([revision]) == [.written(RevisionID(rev))])
+                    try await bed.runOnce(rules)
+                }
+                try await store(#""type":"task","done":true"#, ["a"])
+                #expect(try await bed.stored("t")?.root["marked"]?.bool == true)
+                try await store(#""type":"task","done":false"#, ["d", "c", "b"])
+                try await store(#""_deleted":true"#, ["e", "d", "c", "b"])
+                #expect(try await bed.stored("t")?.root["marked"]?.bool == true)
+                let events = try receiver.requests.map { Array(try JSONText($0.body).root.elements) }
+                let names = events.map { $0.first?.string ?? "" }
+                #expect(names == ["finished", "changed", "reopened", "changed", "finished"])
+                #expect(Set(receiver.requests.map(\.eventID)).count == 5)
+                try await bed.runOnce(rules)
+                #expect(receiver.requests.count == 5)
+            }
         }
     }
 }
