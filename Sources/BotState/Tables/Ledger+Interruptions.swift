@@ -13,7 +13,7 @@ extension Ledger {
                     try database.execute(
                         """
                         INSERT INTO interrupted_decision (id, revision, deaths) VALUES (?, ?, 1)
-                        ON CONFLICT (id, revision) DO UPDATE SET deaths = deaths + 1
+                        ON CONFLICT (id, revision) DO UPDATE SET deaths = interrupted_decision.deaths + 1
                         """, [TextAsBytes(id.text), TextAsBytes(revision.text)])
                 }
             }

@@ -1,4 +1,6 @@
+import BotState
 import GatewayClient
+import TestKit
 import Testing
 
 @testable import Delivery
@@ -26,6 +28,15 @@ import Testing
             }
             let isExcluded = try await crash(bed, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
             #expect(isExcluded == [true, false, true])
+        }
+    }
+
+    @Test(.limitedParallelism) func crashesAreCountedInFilesAndEngines() async throws {
+        try await LedgerTestBed.withLedgers { _, ledger in
+            for count in 1...3 {
+                let noted = try await ledger.noteInterruptions([(id: "a", revision: RevisionID("1-a"))])
+                #expect(noted.map(\.deaths) == [count])
+            }
         }
     }
 
