@@ -21,7 +21,7 @@ struct EdgeExplanation: Sendable {
         switch edge.kind {
         case .enter:
             let isFirst = observation.before == nil
-            return (true, isFirst ? "the rule sees it for the first time" : "the document did not match before")
+            return (true, isFirst ? "the rule has not seen it match before" : "the document did not match before")
         case .leave: return (true, "the document matched before, but no longer does")
         case .change where observation.before == nil:
             return (true, "the rule sees it for the first time (`first: fire`)")
