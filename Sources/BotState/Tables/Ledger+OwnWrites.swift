@@ -142,6 +142,11 @@ package struct EarlierWrites: Sendable {
         return writes.contains { $0.isFromThisRuleSet && $0.revision == key && times.contains($0.writtenAt) }
     }
 
+    /// Whether the newest write is of this revision.
+    package func end(with revision: RevisionID) -> Bool {
+        writes.last.map { $0.revision == OwnWrite.key(revision.text) } ?? false
+    }
+
     /// How many times a content led to a write.
     package struct EffectCount: Sendable, Equatable {
         /// In total, including writes with other contents in between.

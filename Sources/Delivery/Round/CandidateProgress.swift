@@ -69,6 +69,8 @@ struct StoredFacts: Sendable {
     /// Whether this rule set wrote its revision. It is then decided only if a rule may see another state than it last
     /// saw: another branch has won in the meantime, or the document is no longer visible.
     var isOwnRevision = false
+    /// Whether rules with `changed`, `enter` or `leave` only look at it, and no other rule applies.
+    var onlyLearns = false
     /// The times of its rules with `at:`; nil if they were not read.
     var earlierTimes: [RuleTime]?
     /// The states of it that rules with `changed`, `enter` or `leave` last saw, by the rule's name.

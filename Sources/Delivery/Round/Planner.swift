@@ -60,11 +60,12 @@ struct Planner {
         return answers.compactMap(\.self)
     }
 
-    /// Whether a rule may see another state of the document than it last saw.
-    func mayDiffer(_ progress: CandidateProgress) -> Bool {
-        guard !progress.known.lastSeen.isEmpty, let input = try? input(progress) else { return false }
+    /// Compares an own revision with what rules last saw.
+    func compare(_ progress: CandidateProgress) -> Decider.OwnRevision {
+        guard !progress.known.lastSeen.isEmpty, let input = try? input(progress) else { return .same }
         note.end()
-        return decider.mayDiffer(input)
+        let revision = progress.candidate.content.revision ?? RevisionID("")
+        return decider.compare(input, isNewest: progress.known.earlierWrites.end(with: revision))
     }
 
     private func input(_ progress: CandidateProgress) throws(Undecidable) -> DecisionInput {
@@ -88,7 +89,8 @@ struct Planner {
         return DecisionInput(
             text, isDeleted: content.isDeleted && !content.isLost, sequence: candidate.reason.sequence?.json,
             firedTimes: Dictionary(fired) { first, _ in first }, lastSeen: progress.known.lastSeen,
-            ruleNumbers: ruleNumbers, isLost: content.isLost, onlyLearns: onlyLearns,
+            ruleNumbers: ruleNumbers, isLost: content.isLost,
+            onlyLearns: onlyLearns || progress.known.onlyLearns,
             countsOnly: candidate.reason.countsOnly, isInConflict: content.conflict != nil)
     }
 
@@ -108,8 +110,9 @@ struct Planner {
         let plan = Plan(DecisionReport(input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
         var result = PlanResult()
         if decision.error == nil, !candidate.reason.countsOnly, decision.resolution == nil {
-            if !candidate.content.isLost { result.times = decision.times }
-            result.seen = decision.seen
+            if !candidate.content.isLost, !progress.known.onlyLearns { result.times = decision.times }
+            let isPartial = progress.known.onlyLearns
+            result.seen = decision.seen.filter { !isPartial || input.lastSeen[$0.rule] != nil }
             if onlyLearns { result.learned = decision.seen.map(\.rule).filter { input.lastSeen[$0] == nil } }
         }
         result.rules = decision.fired.map { ruleSet.names[$0] }

@@ -86,10 +86,16 @@ extension Round {
 
     /// Skips own revisions, unless a rule may see another state than it last saw.
     private mutating func skipOwnRevisions(_ planner: Planner) {
-        for index in active.indices
-        where active[index].known.isOwnRevision && !planner.mayDiffer(active[index]) {
+        for index in active.indices where active[index].known.isOwnRevision {
+            let seen = planner.compare(active[index])
+            if case .different = seen { continue }
             active[index].known.isOwnRevision = false
-            follow(active[index].take(.ownRevision), of: index)
+            let reason = active[index].candidate.reason
+            if case .renamed = seen, !reason.isFromCount, reason.recount == nil {
+                active[index].known.onlyLearns = true
+            } else {
+                follow(active[index].take(.ownRevision), of: index)
+            }
         }
         removeFinished()
     }
@@ -123,7 +129,7 @@ extension Round {
         for index in active.indices {
             // A document in conflict keeps its contributions until it is resolved, and so does one that can't be seen.
             guard let decision = active[index].plan?.decision, decision.resolution == nil,
-                !active[index].candidate.content.isLost
+                !active[index].candidate.content.isLost, !active[index].known.onlyLearns
             else { continue }
             var contributed = counts.contributed(decision.contributions)
             var refusal: DeadLetter?

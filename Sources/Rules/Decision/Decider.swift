@@ -4,8 +4,8 @@ package import LosslessJSON
 
 /// Decides documents. One per task: an instance reuses its buffers.
 package final class Decider {
-    private let ruleSet: RuleSet
-    private let scratch = MatchScratch()
+    let ruleSet: RuleSet
+    let scratch = MatchScratch()
     private var candidates: RuleBits
     /// The rules without `resolve`. Nil: all rules.
     private let nonResolvingRules: RuleBits?
@@ -101,28 +101,5 @@ package final class Decider {
         }
         await batch.release(downloader)
         return batch.finished
-    }
-}
-
-extension Decider {
-    /// Whether a rule with `changed`, `enter` or `leave` may see another state than it last saw. Runs no jq program, so
-    /// the answer may be true for a rule with `if` that sees the same.
-    ///
-    /// - Parameter input: Rules that see the document for the first time are ignored.
-    package func mayDiffer(_ input: DecisionInput) -> Bool {
-        ruleSet.comparingRules.contains { index in
-            let rule = ruleSet.rules[index]
-            guard let edges = rule.edges, let before = input.lastSeen[rule.name] else { return false }
-            do throws(MatchError) {
-                guard
-                    let observation = try edges.observe(
-                        rule, input.document.root, input.visibility, before: before, scratch)
-                else { return false }
-                let outcomes = rule.condition == nil ? [observation.matches] : [observation.matches, false]
-                return outcomes.contains { edges.lastSeen(observation, matches: $0)?.isSame(as: before) == false }
-            } catch {
-                return true
-            }
-        }
     }
 }

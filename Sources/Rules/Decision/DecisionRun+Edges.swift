@@ -40,7 +40,9 @@ extension DecisionRun {
 
     /// What must be stored: the states that differ from those that the rules saw before. The last pass looked at the
     /// final document.
-    func seen() -> [SeenByRule] {
+    ///
+    /// - Parameter isWritten: Whether the document must be written.
+    func seen(isWritten: Bool) -> [SeenByRule] {
         var records: [SeenByRule] = []
         for (index, seen) in pass.seen.sorted(by: { $0.key < $1.key }) {
             guard var seen else { continue }
@@ -50,7 +52,10 @@ extension DecisionRun {
             if let edge = decision.reasons.edges[index] {
                 seen.edge = edge.next(after: before, revision: input.document.root["_rev"]?.string ?? "")
             }
-            if seen != before { records.append(SeenByRule(rule: rule.name, lastSeen: seen)) }
+            seen.isWritten = isWritten && rule.mayMistakeOwnWrites
+            var known = before
+            if !seen.isWritten { known?.isWritten = false }
+            if seen != known { records.append(SeenByRule(rule: rule.name, lastSeen: seen)) }
         }
         return records
     }

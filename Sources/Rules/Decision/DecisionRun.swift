@@ -305,8 +305,8 @@ struct DecisionRun {
         decision.contributions = draft.isDeleted ? [] : draft.contributions
         // The last pass evaluated the final document.
         decision.records.times = draft.isDeleted ? [] : pass.times.sorted { $0.key < $1.key }.map(\.value)
-        decision.records.seen = seen()
         let isChanged = draft.document !== input.document && draft.document.bytes != input.document.bytes
+        decision.records.seen = seen(isWritten: isChanged)
         let last = pass.changing.last ?? pass.earlier.joined().last
         decision.result = draft.isDeleted ? .deleted(last: last) : isChanged ? .changed(last: last) : .unchanged
         if decision.isMapping {

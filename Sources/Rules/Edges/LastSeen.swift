@@ -13,10 +13,12 @@ package struct LastSeen: Sendable, Equatable {
     var values: [UInt8] = []
     /// Part of the key of the next edge. Changes with each edge that has fired.
     var edge: UInt64 = 0
+    /// Whether a decision that wrote the document left it in this state. Only for rules with ``Rule/mayMistakeOwnWrites``.
+    var isWritten = false
 }
 
 extension LastSeen {
-    /// Whether another state is equal, even if a gateway has formatted the values differently.
+    /// Whether another state is equal, even if a gateway has formatted the values differently. Ignores ``isWritten``.
     package func isSame(as other: LastSeen?) -> Bool {
         guard let other, matched == other.matched, digests == other.digests, edge == other.edge else { return false }
         if values == other.values { return true }
@@ -30,10 +32,12 @@ extension LastSeen {
 extension LastSeen {
     private static let matchedFlag: UInt8 = 1
     private static let edgeFlag: UInt8 = 2
+    private static let writtenFlag: UInt8 = 4
 
     /// The bytes that ``init(encoded:memberCount:)`` reads.
     package var encoded: [UInt8] {
-        var bytes = [(matched ? Self.matchedFlag : 0) | (edge == 0 ? 0 : Self.edgeFlag)]
+        let flags = (matched ? Self.matchedFlag : 0) | (isWritten ? Self.writtenFlag : 0)
+        var bytes = [flags | (edge == 0 ? 0 : Self.edgeFlag)]
         func append(_ number: UInt64) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
         if edge != 0 { append(edge) }
         for digest in digests { append(digest.bits) }
@@ -43,13 +47,15 @@ extension LastSeen {
     /// Nil if the bytes are not a record of a rule with this number of members in `changed`.
     package init?(encoded: [UInt8], memberCount: Int) {
         var bytes = encoded[...]
-        guard let flags = bytes.popFirst(), flags <= Self.matchedFlag | Self.edgeFlag else { return nil }
+        let known = Self.matchedFlag | Self.edgeFlag | Self.writtenFlag
+        guard let flags = bytes.popFirst(), flags <= known else { return nil }
         func number() -> UInt64? {
             guard bytes.count >= 8 else { return nil }
             defer { bytes.removeFirst(8) }
             return bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         }
         matched = flags & Self.matchedFlag != 0
+        isWritten = flags & Self.writtenFlag != 0
         if flags & Self.edgeFlag != 0 {
             guard let number = number() else { return nil }
             edge = number

@@ -17,7 +17,8 @@ struct MemberPath: Sendable, Hashable {
     }
 
     private static let attachments = Array("_attachments".utf8)
-    private var isAttachmentsMember: Bool { path.steps.first?.name == Self.attachments }
+    /// Whether it is `_attachments`, or a part of it.
+    var isAttachmentsMember: Bool { path.steps.first?.name == Self.attachments }
 
     /// Whether the members are the same, or one contains the other.
     func overlaps(_ other: FieldPath) -> Bool {

@@ -5,6 +5,7 @@ import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
+import Locking
 import LosslessJSON
 import Rules
 import TestKit
@@ -219,6 +220,37 @@ import Testing
         }
     }
 
+    /// A dry run shows the documents that the run then writes.
+    @Test func dryRunShowsTheEdgeOfTheRun() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: log
+                    when: { type: task }
+                    changed: [done]
+                    then: [ put: { id: { jq: '"log." + $change.edge' }, document: { was: { jq: $before.done } } } ]
+                """)
+            try await write(bed, "t", ("task", 0), 0)
+            try await bed.runOnce(rules)
+            for round in 1...2 {
+                try await write(bed, "t", ("task", round % 2), round)
+                let shown = Locked<[String]>([])
+                try await bed.runOnce(rules) { settings in
+                    settings.delivery.preview = Preview { report in
+                        let line = String(decoding: report.line(withRevision: true), as: UTF8.self)
+                        shown.withLock { $0 += line.matches(of: /"id":"(log\.[0-9a-f]{24})"/).map { String($0.1) } }
+                    }
+                }
+                let id = try #require(shown.withLock { $0 }.first)
+                #expect(try await bed.stored(DocumentID(id)) == nil)
+                try await bed.runOnce(rules)
+                #expect(try await bed.stored(DocumentID(id))?.root["was"]?.bool == (round == 2))
+            }
+        }
+    }
+
     @Test func deadLetteredEdgeFiresOnRetry() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -238,6 +270,46 @@ import Testing
             _ = try await bed.phone.bulkDocs([BulkDocument(id: "t", segments: [Array(mended.utf8)])])
             try await bed.runOnce(rules)
             #expect(try await bed.stored("log-t")?.root["name"]?.string == "amy")
+        }
+    }
+
+    /// CouchDB has other digests for the attachments than the rules, but they are no difference.
+    @Test func ownAttachmentIsOneEdge() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: files
+                    when: { type: task }
+                    changed: [_attachments]
+                    first: fire
+                    then:
+                      - webhook: { url: \(receiver.url), body: { jq: '[ .n, (._attachments // {} | keys) ]' } }
+                      - attach: { name: picture, file: picture.png, content_type: text/plain }
+                  - name: all
+                    when: { type: task }
+                    then: [ webhook: { url: \(receiver.url), body: { jq: '[ "all", .n, $change.edge ]' } } ]
+                """)
+            func write(_ number: Int) async throws {
+                let stored = try await bed.stored("t")
+                let head = #"{"_id":"t","type":"task","n":\#(number)"#
+                let members = ["_rev", "_attachments"].compactMap { name in
+                    stored?.root[name].map { #","\#(name)":\#(String(decoding: $0.bytes, as: UTF8.self))"# }
+                }
+                let body = head + members.joined() + "}"
+                let outcomes = try await bed.phone.bulkDocs([BulkDocument(id: "t", segments: [Array(body.utf8)])])
+                guard case .written? = outcomes.first else {
+                    Issue.record("not written: \(outcomes)")
+                    return
+                }
+                for _ in 0..<3 { try await bed.runOnce(rules) }
+            }
+            try await write(0)
+            #expect(events(receiver, from: 0) == [#"["all",0,null]"#, #"[0,["picture"]]"#])
+            try await write(1)
+            #expect(events(receiver, from: 2) == [#"["all",1,null]"#])
         }
     }
 

@@ -34,6 +34,12 @@ struct RuleMemory {
         return decision
     }
 
+    /// Compares a revision that the rules wrote with what they saw.
+    func compare(_ document: String, isNewest: Bool = true, isLost: Bool = false) throws -> Decider.OwnRevision {
+        let input = DecisionInput(try JSONText(document), lastSeen: lastSeen, isLost: isLost)
+        return set.makeDecider().compare(input, isNewest: isNewest)
+    }
+
     /// The rules that fire on the document.
     mutating func fired(_ document: String, isDeleted: Bool = false, isLost: Bool = false) async throws -> [String] {
         try await look(document, isDeleted: isDeleted, isLost: isLost).fired.map { set.names[$0] }
