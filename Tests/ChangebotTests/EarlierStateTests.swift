@@ -102,4 +102,47 @@ import Testing
             #expect(bad.code == 65 && bad.errors.contains("bad.ndjson:1:"), "\(bad.errors)")
         }
     }
+
+    /// `$change.edge` has the form that it has in a run, and differs as edges differ.
+    @Test func testsAndTrialsKnowTheEdge() async throws {
+        func bike(_ id: String, _ station: String) -> String {
+            #"{"_id":"\#(id)","type":"bike","station":"\#(station)"}"#
+        }
+        let rules = """
+            version: 1
+            rules:
+              - name: moved
+                when: { type: bike }
+                changed: [station]
+                then: [ put: { id: { jq: '"log." + $change.edge' }, document: { was: { jq: $before.station } } } ]
+              - name: all
+                when: { type: bike }
+                then: [ put: { id: log.x, document: { edge: { jq: $change.edge } } } ]
+            tests:
+              - name: moved
+                before: \(bike("b1", "x"))
+                given: \(bike("b1", "y"))
+                expect:
+                  fired: [moved, all]
+                  effects: [ { action: put, document: { was: x } }, { action: put, document: { edge: null } } ]
+
+            """
+        let files = [
+            "r.yaml": rules, "now.ndjson": bike("b1", "y") + "\n" + bike("b2", "y") + "\n",
+            "x.ndjson": bike("b1", "x") + "\n" + bike("b2", "x") + "\n",
+            "z.ndjson": bike("b1", "z") + "\n" + bike("b2", "y") + "\n",
+        ]
+        try await withFiles(files) { folder in
+            let test = try await Program.run(["rules", "test", folder + "/r.yaml"])
+            #expect(test.code == 0, "\(test.output)")
+            func ids(_ before: String) async throws -> [String] {
+                let result = try await tryRules(folder, "now.ndjson", before: before)
+                return result.output.matches(of: /"id":"(log\.[0-9a-f]{24})"/).map { String($0.1) }
+            }
+            let first = try await ids("x.ndjson")
+            #expect(Set(first).count == 2)
+            #expect(try await ids("x.ndjson") == first)
+            #expect(try await ids("z.ndjson") == [first[0]])
+        }
+    }
 }
