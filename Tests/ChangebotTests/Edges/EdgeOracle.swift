@@ -176,7 +176,10 @@ struct EdgeOracle {
     private mutating func follow(_ events: [EdgeEvent], of id: DocumentID, _ kills: Int, _ current: EdgeState) {
         var looks: [Look] = []
         for event in events {
-            if event.rule == "look" || looks.last?.revision != event.revision || looks.last?.kills != event.kills {
+            // Another member may be killed between two events of one look.
+            if event.rule == "look" || looks.last?.revision != event.revision
+                || looks.last?.rules.contains(event.rule) == true
+            {
                 looks.append(Look(revision: event.revision, kills: event.kills))
             }
             if event.rule != "look" { looks[looks.count - 1].rules.insert(event.rule) }
