@@ -27,6 +27,7 @@ package struct ISODate: Sendable {
     ///   space may separate date and time. A leap second is the same moment as the second after it.
     /// - Throws: Why the text does not specify a moment.
     package init(_ text: String) throws(ISODateError) {
+        if Self.isLocalForm(text) { throw .localForm }
         // The longest day in digits has 8.
         if text.utf8.count > 8, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }) { throw .number }
         var text = DateText(Array(text.utf8))
@@ -38,6 +39,16 @@ package struct ISODate: Sendable {
         guard !text.isAtEnd else { throw .noZone }
         zone = try Self.zone(&text, &form)
         guard text.isAtEnd, !isLeapSecond || isStartOfMonth else { throw .malformed }
+    }
+
+    /// `20.11.2026`, `11/20/26`, `20-11-2026 10:00`: the year comes last.
+    private static func isLocalForm(_ text: String) -> Bool {
+        guard text.utf8.prefix(3).dropFirst().contains(where: "./-".utf8.contains) else { return false }
+        let parts = text.prefix { $0 != " " && $0 != "," }
+            .split(omittingEmptySubsequences: false) { "./-".contains($0) }
+        let lengths = parts.map(\.utf8.count)
+        return lengths.count == 3 && (1...2).contains(lengths[0]) && (1...2).contains(lengths[1])
+            && [2, 4].contains(lengths[2]) && parts.allSatisfy { $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
     }
 
     /// In UTC.
@@ -155,6 +166,9 @@ extension ISODate {
         return digits.isEmpty ? Double(seconds) : Double(seconds) + (Double("0.\(digits)") ?? 0)
     }
 
+    /// The digits of the fraction of ``seconds``. Empty without one.
+    package var fractionDigits: String { fractionInSeconds.digits }
+
     /// ``seconds``, or one more if there is a fraction.
     package var secondsRoundedUp: Int {
         fractionInSeconds.digits.allSatisfy { $0 == "0" } ? seconds : seconds + 1
@@ -231,12 +245,17 @@ package enum ISODateError: Error, Sendable {
     case noZone
     /// Digits that are too many for a date.
     case number
+    /// A date with the year at its end, such as `20.11.2026`.
+    case localForm
 
     /// The cause and the remedy, as the continuation of "which".
     package var explanation: String {
         switch self {
         case .malformed: "is not a time; write a date such as 2026-11-20T10:00:00Z or 2026-11-20"
         case .noSuchDay: "names a day that does not exist; check month and day"
+        case .localForm:
+            "is a date in a local form; write it as 2026-11-20, or convert it in a program: "
+                + #"strptime("%d.%m.%Y") | mktime reads 20.11.2026"#
         case .number: "is a number as text; convert it with tonumber, to seconds since 1970"
         case .noZone: "has a time without a zone; append Z if it is UTC, or an offset such as +01:00"
         }

@@ -45,6 +45,14 @@ import Testing
         }
     }
 
+    /// They were called numbers.
+    @Test(arguments: ["20.11.2026", "3.5.26", "11/20/2026", "20-11-2026 10:00"])
+    func localFormIsNamed(text: String) {
+        #expect { _ = try ISODate(text) } throws: { error in
+            (error as? ISODateError)?.explanation.hasPrefix("is a date in a local form; write it as 2026-11-20") == true
+        }
+    }
+
     @Test(arguments: [
         "", "2026", "2026-11", "2026-11-2", "2026-11-20T", "2026-11-20T08Zx", "2026-11-20T08:60Z", "2026-11-20T25:00Z",
         "2026-11-20T24:00:01Z", "2026-11-20T08:15:61Z",

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import JQ
 package import LosslessJSON
 
@@ -119,12 +120,25 @@ package struct ConflictPolicies: Sendable {
         case .merge: return merge(conflict, ancestors)
         case .lastUpdateWins:
             guard let order = conflict.latestFirst(by: dateMember) else {
-                return .leave(reason: "some leaves have a string in '\(dateMember)', others a number")
+                return .leave(reason: Self.reason(undated: conflict, dateMember))
             }
             return .keep(order[0])
         case .jq(let program):
             return await run(program, conflict, conflict.commonAncestor.flatMap { ancestors[$0] }, now)
         }
+    }
+
+    /// Why the leaves can't be ordered by date.
+    private static func reason(undated conflict: Conflict, _ member: String) -> String {
+        guard let (revision, value) = conflict.undatedLeaf(by: member) else {
+            return "some leaves have a string in '\(member)', others a number"
+        }
+        var cause = "is neither a date nor a number; write a date such as 2026-11-20T10:00:00Z"
+        if let text = value.string {
+            do throws(ISODateError) { _ = try ISODate(text) } catch { cause = error.explanation }
+        }
+        return "'\(member)' of the leaf \(revision) is \(DisplayText.json(value)), which \(cause); to resolve it "
+            + "without dates, use 'winner' or 'jq:'"
     }
 
     /// Equal versions are one. A choice between others is left to a person.

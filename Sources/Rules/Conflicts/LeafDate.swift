@@ -5,23 +5,32 @@ internal import LosslessJSON
 enum LeafDate {
     case time(seconds: Int, fraction: String)
     case number(JSONValue)
+    /// A value that is no date, such as `20.11.2026`: it is unknown whether it is earlier or later.
+    case unreadable(JSONValue)
 
-    /// Nil if the value is neither.
+    /// Nil if there is no value, or null.
     init?(_ value: JSONValue?) {
-        guard let value else { return nil }
+        guard let value, value.kind != .null else { return nil }
         if value.kind == .number {
             self = .number(value)
-            return
+        } else if let text = value.string, let time = Self.time(text) {
+            self = time
+        } else {
+            self = .unreadable(value)
         }
-        guard let text = value.string, let date = UTCDate(rfc3339: text) ?? UTCDate(ecmaScript: Array(text.utf8)) else {
-            return nil
-        }
-        // `…:00.500Z`: the digits after the point order times within a second.
-        let fraction = date.text.split(separator: ".").last?.dropLast() ?? ""
-        self = .time(seconds: date.seconds, fraction: String(fraction))
     }
 
-    /// Nil if one is a text and the other a number.
+    private static func time(_ text: String) -> LeafDate? {
+        if let date = UTCDate(rfc3339: text) ?? UTCDate(ecmaScript: Array(text.utf8)) {
+            // `…:00.500Z`: the digits after the point order times within a second.
+            let fraction = date.text.split(separator: ".").last?.dropLast() ?? ""
+            return .time(seconds: date.seconds, fraction: String(fraction))
+        }
+        guard let date = try? ISODate(text) else { return nil }
+        return .time(seconds: date.seconds, fraction: date.fractionDigits)
+    }
+
+    /// Nil if one is a text and the other a number, or if one is unreadable.
     func isLater(than other: LeafDate) -> Bool? {
         switch (self, other) {
         case (.time(let seconds, let fraction), .time(let others, let otherFraction)):
@@ -46,6 +55,14 @@ extension Conflict {
             }
     }
 
+    /// The first leaf whose member is neither a date nor a number, and its value. Nil if there is none.
+    func undatedLeaf(by member: String) -> (revision: String, value: JSONValue)? {
+        for leaf in leaves {
+            if case .unreadable(let value)? = LeafDate(leaf.document.root[member]) { return (leaf.revision, value) }
+        }
+        return nil
+    }
+
     /// The leaves as indexes in ``leaves``, latest date first. Leaves without a date come last. For equal dates, the
     /// winner comes first.
     ///
@@ -53,6 +70,7 @@ extension Conflict {
     func latestFirst(by member: String) -> [Int]? {
         let dates = leaves.map { LeafDate($0.document.root[member]) }
         let dated = dates.compactMap { $0 }
+        if undatedLeaf(by: member) != nil { return nil }
         for date in dated.dropFirst() where date.isLater(than: dated[0]) == nil { return nil }
         return leaves.indices.sorted { left, right in
             switch (dates[left], dates[right]) {

@@ -227,6 +227,20 @@ import Testing
                 == "some leaves have a string in 'updatedAt', others a number")
     }
 
+    /// Its leaf counted as the oldest, so a later edit was lost.
+    @Test(arguments: [#""20.11.2026""#, #""yesterday""#, "true", #"{"$date":1}"#])
+    func lastUpdateWinsLeavesAnUnreadableDateToAPerson(date: String) async throws {
+        let conflict = try pair(#","updatedAt":"2026-11-19""#, #","updatedAt":\#(date)"#)
+        let reason = try await resolve(conflict, "last-update-wins")
+        #expect(reason.hasPrefix("'updatedAt' of the leaf 2-b is \(date), which is "), "\(reason)")
+        #expect(try await resolve(conflict, "merge", ancestor: "{}") == "2-c")
+    }
+
+    @Test func everyISO8601FormIsADate() async throws {
+        let conflict = try pair(#","updatedAt":"2026-W47-5""#, #","updatedAt":"20261120T1000Z""#)
+        #expect(try await resolve(conflict, "last-update-wins") == "2-b")
+    }
+
     @Test func winnerIsTheServersWinner() async throws {
         #expect(try await resolve(pair("", ""), "winner") == "2-c")
         let longer = Conflict([try leaf("c a", ""), try leaf("b2 b a", "")])
@@ -307,7 +321,7 @@ import Testing
 
     @Test(arguments: [
         ("jq:.[0", "'.[0' is not a jq program: column 4: the program ends too early; write the missing ']'"),
-        ("t=jq:.[0] | frist", "'.[0] | frist' is not a jq program: column 8: frist/0 is not defined; correct the name"),
+        ("t=jq:.[0] | frst", "'.[0] | frst' is not a jq program: column 8: frst/0 is not defined; did you mean first?"),
         ("jq:.[0] && .[1]", "'.[0] && .[1]' is not a jq program: column 6: '&&' is not allowed here; write 'and'"),
     ])
     func programThatDoesNotCompileNamesPlaceAndRemedy(policy: String, message: String) {
