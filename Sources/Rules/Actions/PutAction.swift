@@ -30,7 +30,7 @@ struct PutAction: Action {
         kind = reading.kind
         if kind == .mapping { Self.refuseKeysOfRules(object) }
         id = reading.text(object, "id")
-        keyspace = object.optionalText("keyspace")
+        keyspace = Self.keyspace(object)
         ifExists = Self.existing(object)
         guard case .object(let members) = documentNode.content else {
             reading.errors.reportKind(
@@ -46,7 +46,7 @@ struct PutAction: Action {
         let idNodes = [object.node("id"), documentNode.isComputed ? nil : documentNode.member("_id")].compactMap(\.self)
         literalID = idNodes.lazy.compactMap(\.text).first
         ReservedID.check(idNodes, of: object)
-        if id == nil, !documentNode.isComputed, !members.contains(where: { $0.name == "_id" }) {
+        if object.node("id") == nil, !documentNode.isComputed, !members.contains(where: { $0.name == "_id" }) {
             reading.errors.report(
                 at: documentNode.position, "'id' is missing; say which document to write: id: { jq: '…' }")
         }
@@ -63,6 +63,17 @@ struct PutAction: Action {
                 "'\(name)' has no meaning in a mapping, where the import's \(option) decides; "
                     + "remove it")
         }
+    }
+
+    private static func keyspace(_ object: SourceObject) -> String? {
+        guard let name = object.optionalText("keyspace"), let node = object.node("keyspace") else { return nil }
+        if name.contains("/") {
+            object.errors.report(
+                at: node.position,
+                "'keyspace' names a keyspace of the same gateway, without its URL; write DATABASE or "
+                    + "DATABASE.SCOPE.COLLECTION")
+        }
+        return name
     }
 
     private static func existing(_ object: SourceObject) -> PutEffect.Existing {
@@ -130,6 +141,10 @@ extension PutAction {
     func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {
         guard let document = argument.member("document") else { return [] }
         return BlobCheck.written(document, []).compactMap { BlobCheck.message(ofPut: $0, document) }
+    }
+
+    func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
+        ActionCheck.copiesOfTombstone(element.member(Self.name)?.member("document"), rule)
     }
 
     func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {

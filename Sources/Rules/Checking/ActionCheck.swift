@@ -13,13 +13,16 @@ enum ActionCheck {
         for node in texts(in: rule.definition.source.member("then")) {
             if let message = node.text.flatMap(ForgottenProgram.message) { warn(node.position, .notAProgram, message) }
             if let message = LiteralCheck.yaml11Boolean(node) { warn(node.position, .mixedTypes, message) }
+            if let message = LiteralCheck.typographicQuotes(node) { warn(node.position, .quotes, message) }
         }
         for member in members(in: rule.definition.source.member("then")) {
             if let message = member.missingSpace(readAs: "the name of a field") {
                 warn(member.position, .fieldName, message)
             }
             if let message = mistypedProgram(member) { warn(member.position, .notAProgram, message) }
+            if let message = decimalComma(member) { warn(member.position, .fieldName, message) }
         }
+        for (position, code, message) in StepCheck.messages(rule.definition.source) { warn(position, code, message) }
         let groups = GroupCheck(rule)
         for program in programs(of: rule.definition.source) {
             for message in ProgramCheck.messages(program.text) { warn(program.position, .program, message) }
@@ -51,16 +54,37 @@ enum ActionCheck {
     static func tombstoneFields(_ selector: SourceNode?, _ rule: Rule) -> [ActionWarning] {
         guard rule.on == .delete, let selector else { return [] }
         return programs(in: selector).compactMap { program in
-            let names = ProgramReading(program.text).paths.compactMap { path -> String? in
-                if case .member(let name)? = path.first { name } else { nil }
+            guard let name = membersRead(program).first(where: { !FiringCheck.tombstoneMembers.contains($0) }) else {
+                return nil
             }
-            guard let name = names.first(where: { !FiringCheck.tombstoneMembers.contains($0) }) else { return nil }
             return (
                 program.position, .tombstoneField,
                 "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (never on Sync Gateway "
                     + "4), and without it no document is related; if deletions don't write it, let the related "
                     + "documents refer to the _id"
             )
+        }
+    }
+
+    /// Warns of programs that copy members of a deleted document: most tombstones lack them.
+    static func copiesOfTombstone(_ document: SourceNode?, _ rule: Rule) -> [ActionWarning] {
+        guard rule.kind == .rules, rule.on == .delete, rule.edges == nil, let document else { return [] }
+        return programs(in: document).compactMap { program in
+            guard let name = membersRead(program).first(where: { !FiringCheck.tombstoneMembers.contains($0) }) else {
+                return nil
+            }
+            let shown = DisplayText.plain(name)
+            return (
+                program.position, .tombstoneField,
+                "a tombstone has '\(shown)' only if the deletion writes it (never on Sync Gateway 4), and otherwise it "
+                    + "is null here; to have its last value, write on: [leave], remember: [\(shown)] and $before.\(shown)"
+            )
+        }
+    }
+
+    private static func membersRead(_ program: LocatedProgram) -> [String] {
+        ProgramReading(program.text).paths.compactMap { path in
+            if case .member(let name)? = path.first { name } else { nil }
         }
     }
 
@@ -90,6 +114,15 @@ enum ActionCheck {
         case .object(let own): return node?.isComputed == true ? [] : own + own.flatMap { members(in: $0.value) }
         default: return []
         }
+    }
+
+    /// `{ price: 1,5 }`: the comma begins another member.
+    private static func decimalComma(_ member: SourceNode.Member) -> String? {
+        guard member.isPlain, member.value.isNull, member.value.isPlain, !member.name.isEmpty,
+            member.name.utf8.allSatisfy({ 0x30...0x39 ~= $0 })
+        else { return nil }
+        return "'\(member.name)' is read as the name of a field without a value; a decimal number needs a point: "
+            + "1.\(member.name)"
     }
 
     /// `{ jg: .total }`.

@@ -32,7 +32,7 @@ enum FieldNameCheck {
     /// `a.$exists` is a field, not an operator.
     private static func message(_ member: SourceNode.Member) -> String? {
         if let message = member.missingSpace(readAs: "the name of a field") ?? missingDollar(member)
-            ?? spaced(member)
+            ?? spaced(member) ?? pathOfOthers(member) ?? alternatives(member)
         {
             return message
         }
@@ -52,15 +52,56 @@ enum FieldNameCheck {
     /// reported.
     private static func missingDollar(_ member: SourceNode.Member) -> String? {
         let names = ["regex", "exists", "elemMatch", "allMatch", "beginsWith", "nin", "lt", "lte", "gt", "gte"]
-        guard names.contains(member.name) else { return nil }
+        guard names.contains(member.name) || takesArgument(member) else { return nil }
         return "'\(member.name)' is read as the name of a field; write '$\(member.name)' for the operator"
+    }
+
+    /// Whether a name that is common for fields has a value as the operator needs it: `or: [{ a: 1 }]`, `in: [a, b]`.
+    private static func takesArgument(_ member: SourceNode.Member) -> Bool {
+        switch (member.name, member.value.content) {
+        case ("or", .list(let elements)), ("and", .list(let elements)), ("nor", .list(let elements)):
+            return !elements.isEmpty && elements.allSatisfy { if case .object = $0.content { true } else { false } }
+        case ("in", .list): return true
+        case ("not", .object(let members)): return !members.isEmpty
+        case ("ne", .string), ("ne", .bool), ("ne", .null), ("eq", .string), ("eq", .bool), ("eq", .null): return true
+        default: return false
+        }
+    }
+
+    /// `beds[0].crop`, `beds[].crop`, `beds.*.crop`: paths of other languages.
+    private static func pathOfOthers(_ member: SourceNode.Member) -> String? {
+        let shown = DisplayText.plain(member.name)
+        if member.name.firstMatch(of: /\w\[\d+\]/) != nil {
+            let path = member.name.replacing(/\[(\d+)\]/) { ".\($0.output.1)" }
+            return "'\(shown)' is read as the name of a field; write \(DisplayText.plain(path)) for an element of "
+                + "a list"
+        }
+        guard let match = member.name.firstMatch(of: /^(\w+)(?:\[\*?\]|\.\*)\.?(.*)$/) else { return nil }
+        let rest = match.2.isEmpty ? "…" : "{ \(DisplayText.plain(String(match.2))): … }"
+        return "'\(shown)' is read as the name of a field; write \(DisplayText.plain(String(match.1))): "
+            + "{ $elemMatch: \(rest) } for any element of a list"
+    }
+
+    /// `type: [loan, gift]`: a type is no list.
+    private static func alternatives(_ member: SourceNode.Member) -> String? {
+        guard member.name == "type", case .list(let values) = member.value.content, values.count > 1,
+            values.allSatisfy({ $0.text != nil })
+        else { return nil }
+        let texts = values.compactMap(\.text).joined(separator: ", ")
+        return "'type' is compared with the list as a whole; for any of these values write "
+            + "type: { $in: [\(DisplayText.plain(texts))] }"
     }
 
     // MARK: - Spaces
 
     /// `{ state broken: true }`. Quotes show that a name with a space is intended.
     private static func spaced(_ member: SourceNode.Member) -> String? {
-        guard member.isPlain, member.name.contains(where: \.isWhitespace) else { return nil }
+        guard member.isPlain || member.name.trimmed.utf8.count < member.name.utf8.count,
+            member.name.contains(where: \.isWhitespace)
+        else { return nil }
+        if !member.isPlain {
+            return "'\(DisplayText.plain(member.name))' is read as a name with a space around it; remove the space"
+        }
         if member.value.isNull, member.value.isPlain, let space = member.name.firstIndex(where: \.isWhitespace) {
             let (name, value) = (member.name[..<space], String(member.name[space...]).trimmed)
             return "'\(DisplayText.plain(member.name))' is read as the name of a field; write a colon after the name: "
@@ -97,6 +138,13 @@ enum FieldNameCheck {
                     + "to '\(key)', not in it; if the field is meant, write \(member.name): { $eq: … }"
             )
         }
+    }
+
+    /// A selector without the keys that ``misplacedKeys(in:named:)`` reports: what is in them is no selector.
+    static func withoutMisplacedKeys(_ selector: SourceNode) -> SourceNode {
+        guard case .object(let members) = selector.content else { return selector }
+        return SourceNode(
+            content: .object(members.filter { !isKeyOfRule($0) }), position: selector.position)
     }
 
     /// Whether a field is probably meant as a key of the rule. Names that are common for fields count only with a value

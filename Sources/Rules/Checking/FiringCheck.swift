@@ -1,3 +1,5 @@
+internal import LosslessJSON
+
 /// Finds rules that never fire, and clauses without effect.
 struct FiringCheck {
     private(set) var warnings: [RuleWarning] = []
@@ -8,7 +10,7 @@ struct FiringCheck {
         let reasons = Self.contradiction(rule) + Self.testOfDeleted(rule) + Self.alwaysMatchingUnless(rule)
         neverFires = !reasons.isEmpty
         warnings = reasons.map { rule.warning(at: $0.position, .neverFires, "it never fires: \($0.message)") }
-        warnings += Self.neverMatchingUnless(rule) + Self.tombstone(rule)
+        warnings += Self.neverMatchingUnless(rule) + Self.tombstone(rule) + Self.missingMember(rule)
     }
 
     private typealias Reason = (position: SourcePosition, message: String)
@@ -47,6 +49,24 @@ struct FiringCheck {
         ]
     }
 
+    /// `reminded: { $ne: true }` of a rule that writes `reminded: true`: it never fires for documents that begin without
+    /// the member. Only for flags: other values, such as a state, are usually there from the beginning.
+    private static func missingMember(_ rule: CheckedRule) -> [RuleWarning] {
+        guard rule.rule.kind == .rules, rule.rule.unless == nil else { return [] }
+        return rule.when.compactMap { clause in
+            guard case .field(let path, let condition) = clause.selector, let excluded = condition.excludedValue,
+                case .value(let value) = rule.prediction.prediction(for: path), value.bool == true,
+                condition.answer(for: value, order: .collation) == false
+            else { return nil }
+            let unless = SelectorText().clause(.field(path, excluded))
+            return rule.warning(
+                at: clause.position, .missingMember,
+                "\(clause.excerpt) does not hold for documents without the member, so the rule never writes it there; "
+                    + "write `unless: { \(unless) }` instead, or accept this with `allow: "
+                    + "[\(RuleWarning.Code.missingMember.rawValue)]`")
+        }
+    }
+
     /// The members of every tombstone. Others exist only if the deletion wrote them and the server keeps them.
     static let tombstoneMembers: Set<String> = ["_id", "_rev", "_deleted"]
 
@@ -68,6 +88,18 @@ struct FiringCheck {
                 "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (never on Sync Gateway "
                     + "4); \(remedy)"
             )
+        }
+    }
+}
+
+extension Condition {
+    /// What `$ne`, `$nin` and `$not` exclude. Nil for other conditions.
+    fileprivate var excludedValue: Condition? {
+        switch self {
+        case .compare(.notEqual, let value): .compare(.equal, value)
+        case .isNotIn(let values): .isIn(values)
+        case .not(let condition): condition
+        default: nil
         }
     }
 }

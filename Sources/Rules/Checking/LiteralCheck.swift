@@ -15,6 +15,7 @@ enum LiteralCheck {
     // MARK: - Values
 
     private static func leaf(_ leaf: SelectorOutline.Leaf) -> [Finding] {
+        if let program = programObject(leaf.argument) { return [program] }
         if leaf.operatorName.wholeMatch(of: /\$[lg]te?/) != nil {
             let programs = forgottenProgram(leaf.argument)
             guard programs.isEmpty else { return programs }
@@ -22,13 +23,19 @@ enum LiteralCheck {
         switch (leaf.operatorName, leaf.argument.content) {
         case ("$type", .string(let name)) where !types.contains(name):
             return [(leaf.argument.position, .unknownType, unknownType(name))]
-        case ("$eq", .string), ("$ne", .string): return text(leaf.argument)
+        case ("$eq", .string(let value)), ("$ne", .string(let value)):
+            if let message = ComparisonText.message(value) {
+                return [(leaf.argument.position, .notAnOperator, message)]
+            }
+            return text(leaf.argument)
         case ("$ne", .list(let values)) where !values.isEmpty: return [listAsValue(leaf)]
         case ("$in", .list(let values)), ("$nin", .list(let values)), ("$all", .list(let values)):
             return duplicates(values) + values.flatMap(text)
         case ("$lt", .string(let text)), ("$lte", .string(let text)), ("$gt", .string(let text)),
             ("$gte", .string(let text)):
-            if let message = numberAsText(text, leaf) { return [(leaf.position, .mixedTypes, message)] }
+            if let message = numberAsText(text, leaf) ?? ComparisonText.timeMessage(text) {
+                return [(leaf.position, .mixedTypes, message)]
+            }
             guard leaf.operatorName.hasPrefix("$l") else { return [] }
             guard leaf.siblings.allSatisfy({ ["$lt", "$lte", "$ne", "$exists"].contains($0) }) else { return [] }
             return [
@@ -55,7 +62,22 @@ enum LiteralCheck {
         }
     }
 
+    /// `$lt: { jq: $now }`: an object as the argument, which is compared as it is.
+    private static func programObject(_ node: SourceNode) -> Finding? {
+        switch node.content {
+        case .object(let members) where members.count == 1 && members[0].name == "jq":
+            return (
+                node.position, .notAProgram,
+                "selectors can't compute values, so this compares with the object { jq: … } itself; compare in a "
+                    + "program: if: .field == .other"
+            )
+        case .list(let elements): return elements.lazy.compactMap(programObject).first
+        default: return nil
+        }
+    }
+
     private static func text(_ node: SourceNode) -> [Finding] {
+        if let message = typographicQuotes(node) { return [(node.position, .quotes, message)] }
         if let message = operatorAsText(node) { return [(node.position, .notAnOperator, message)] }
         return oldBoolean(node) + whiteSpace(node) + forgottenProgram(node)
     }
@@ -125,6 +147,15 @@ enum LiteralCheck {
             let meaning = ["yes": "true", "on": "true", "no": "false", "off": "false"][text.lowercased()]
         else { return nil }
         return "\(text) is a string here; write \(meaning) for the boolean, or put the string in quotes"
+    }
+
+    /// `type: “task”`, copied from a word processor or a page.
+    static func typographicQuotes(_ node: SourceNode) -> String? {
+        guard node.isPlain, let text = node.text?.trimmed, let first = text.first, let last = text.last,
+            text.count > 1, "“”„‘’‚«»".contains(first), "“”‘’«»".contains(last)
+        else { return nil }
+        return "the quotes in \(DisplayText.plain(String(text))) are part of the string; write straight quotes, "
+            + "\"\(DisplayText.plain(String(text.dropFirst().dropLast())))\", or none"
     }
 
     private static func whiteSpace(_ node: SourceNode) -> [Finding] {

@@ -29,8 +29,10 @@ struct RuleChecker {
     static func literals(_ rule: CheckedRule) -> [RuleWarning] {
         let source = rule.rule.definition.source
         let selectors = ["when", "unless"].flatMap { key in
-            source.member(key).map { LiteralCheck.findings($0) + FieldNameCheck.misplacedKeys(in: $0, named: key) }
-                ?? []
+            source.member(key).map {
+                LiteralCheck.findings(FieldNameCheck.withoutMisplacedKeys($0))
+                    + FieldNameCheck.misplacedKeys(in: $0, named: key)
+            } ?? []
         }
         return (selectors + FieldNameCheck.findings(inMembersOf: source)).map { rule.warning(at: $0, $1, $2) }
     }

@@ -4,6 +4,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, CaseIterable, Sendable {
         case neverFires = "never-fires"
         case uselessUnless = "useless-unless"
+        case missingMember = "missing-member"
         case tombstoneField = "tombstone-field"
         case duplicateRule = "duplicate-rule"
         case firesAgain = "fires-again"
@@ -18,6 +19,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case fieldName = "field-name"
         case unknownType = "unknown-type"
         case whiteSpace = "white-space"
+        case quotes = "quotes"
         case duplicateValue = "duplicate-value"
         case mixedTypes = "mixed-types"
         case regex = "regex"
