@@ -117,7 +117,7 @@ import Testing
     @Test(arguments: [
         (
             "emit: a",
-            "emit must be an object with the keys file, line, event, rotate, not text; write one 'key: value' per line"
+            "emit must be an object with the keys file, line, event, rotate, not text; write emit: { file: a }"
         ),
         ("emit: {line: document}", "'file' is missing; name the file, or - for stdout: file: ../out/orders.ndjson"),
         ("emit: {file: {jq: .f}}", "'file' can't be computed by jq in this version; write the value itself"),

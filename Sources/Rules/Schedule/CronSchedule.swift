@@ -28,7 +28,8 @@ package struct CronSchedule: Sendable, Equatable {
         guard fields.count == 5 else {
             throw CronError(
                 "a cron line has five fields: minute, hour, day of the month, month, day of the week; "
-                    + "this one has \(fields.count)")
+                    + "this one has \(fields.count); "
+                    + "write \"0 3 * * *\" for each day at 3:00, or @hourly, @daily, @weekly")
         }
         minute = try CronField(fields[0], .minute)
         hour = try CronField(fields[1], .hour)

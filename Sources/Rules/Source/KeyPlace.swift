@@ -13,6 +13,8 @@ enum KeyPlace {
         add([RuleStep.elementsKey], "write it next to the action, at the same level")
         add(["version", "kind", "slurp", "otherwise", "every", "time_zone", "rules", "tests"], file)
         add(["when", "unless", "if", "on", "changed", "remember", "first", "then", "on_error", "allow"], rule)
+        add(["comment", "description", "note", "notes"], "write it as a comment, after '# '")
+        add(["enabled", "disabled"], "to switch a rule off, write '# ' before each of its lines")
         add(["given", "before", "in_conflict", "expect"], test)
         add(["fired", "effects", "blobs", "deleted"], expectation)
         return remedies

@@ -19,7 +19,8 @@ struct SourceObject {
             let key = node.text.flatMap { known.contains($0) ? $0 : nil }
             errors.reportKind(
                 of: node, "\(what) must be an object with the keys \(known.joined(separator: ", "))",
-                remedy: key.map { "write a colon and a value after it: \($0): …" } ?? "write one 'key: value' per line")
+                remedy: key.map { "write a colon and a value after it: \($0): \($0 == "delete" ? "{}" : "…")" }
+                    ?? node.text.flatMap { Self.shorthand(what, $0) } ?? "write one 'key: value' per line")
             return nil
         }
         self.members = Dictionary(members.map { ($0.name, $0) }) { first, _ in first }
@@ -34,6 +35,21 @@ struct SourceObject {
                 member.missingSpace(readAs: "a key without a value")
                 ?? Self.unknown(member.name, known: known, places)
             errors.report(at: member.position, message)
+        }
+    }
+
+    /// The object that was probably meant by a text alone: `webhook: https://example.org`. Nil if it is unknown.
+    private static func shorthand(_ what: String, _ text: String) -> String? {
+        let shown = DisplayText.plain(text)
+        return switch what {
+        case "attach" where text.contains("://"): "write attach: { name: image, url: \(shown) }"
+        case "attach": "write attach: { name: image, file: \(shown) }"
+        case "webhook": "write webhook: { url: \(shown) }"
+        case "emit": "write emit: { file: \(shown) }"
+        case "'rotate'" where ["hour", "hourly"].contains(text): "write rotate: { every: hour }"
+        case "'rotate'" where ["day", "daily"].contains(text): "write rotate: { every: day }"
+        case "'rotate'": "write rotate: { size: 100MB } or rotate: { every: day }"
+        default: nil
         }
     }
 
@@ -54,7 +70,8 @@ struct SourceObject {
     /// Names that other tools use for a key. Those of actions are in the ``ActionRegistry``.
     private static let synonyms = [
         "where": "when", "selector": "when", "match": "when", "filter": "when", "query": "when", "condition": "if",
-        "except": "unless", "not": "unless", "do": "then", "actions": "then", "action": "then", "id": "name",
+        "except": "unless", "not": "unless",
+        "after": "at", "due": "at", "do": "then", "actions": "then", "action": "then", "id": "name",
         "onError": "on_error",
         "data": "given", "input": "given", "document": "given", "then": "expect",
     ]

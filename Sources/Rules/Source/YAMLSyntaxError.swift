@@ -86,7 +86,7 @@ private struct YAMLLines {
     func unquotedProgram(before mark: SourcePosition) -> Mistake? {
         let line = self[mark.line]
         let before = String(line.prefix(max(0, mark.column - 1)))
-        guard let key = before.matches(of: /(?:^|[\s{,\[])(jq|if):[ \t]+/).last else { return nil }
+        guard let key = before.matches(of: /(?:^|[\s{,\[])(jq|if|for_each|at):[ \t]+/).last else { return nil }
         let column = before[..<key.range.upperBound].unicodeScalars.count
         let position = SourcePosition(line: mark.line, column: column + 1)
         switch line.indices.contains(column) ? line[column] : " " {

@@ -154,10 +154,17 @@ extension RuleExpectation {
     fileprivate static let places = Dictionary(
         uniqueKeysWithValues: keys.map { ($0, "write it in 'expect', indented further, or in its braces") })
 
+    /// What a test expects of actions that change the document.
+    private static let results = Dictionary(
+        uniqueKeysWithValues: ActionRegistry.names.map {
+            ($0, "expect its result: patch, document, attachments or effects")
+        })
+
     /// Nil, with errors, if the node is not an expectation.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
-        guard let object = SourceObject(node, "'expect'", known: Self.keys, errors: errors) else { return nil }
+        guard let object = SourceObject(node, "'expect'", known: Self.keys, places: Self.results, errors: errors)
+        else { return nil }
         if case .object(let members) = node.content, members.isEmpty {
             errors.report(
                 at: node.position, "'expect' is empty, so the test checks nothing; say what is expected: { fired: [] }")

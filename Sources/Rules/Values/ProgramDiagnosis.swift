@@ -114,6 +114,7 @@ extension ProgramDiagnosis {
             return (message, guess + "known here: \(variables.joined(separator: ", "))")
         }
         if let field = hyphenated(name, tokens) { return (message, "a name with '-' needs quotes: .\"\(field)\"") }
+        if let remedy = ProgramNames.remedy(ofUndefined: name) { return (message, remedy) }
         guard name.hasSuffix("/0") else {
             return (message, "correct the name or the number of arguments; ';' separates arguments")
         }
@@ -124,8 +125,12 @@ extension ProgramDiagnosis {
 
     /// Whether a name stands alone, or in a value position: after a comparison, an operator or a colon.
     private static func isValue(_ word: String, _ tokens: ProgramTokens) -> Bool {
-        guard let index = tokens.ranges.indices.first(where: { tokens.text($0) == word }) else { return false }
+        guard let index = tokens.ranges.indices.first(where: { tokens.text($0) == word }) else {
+            // In a string: "\(a)".
+            return tokens.interpolations.contains { $0.trimmed == word }
+        }
         if tokens.ranges.count == 1 { return true }
+        if index == 0, ["==", "!=", "<", "<=", ">", ">="].contains(tokens.text(1)) { return true }
         return index > 0 && ["==", "!=", "<", "<=", ">", ">=", "+", "//", ":"].contains(tokens.text(index - 1))
     }
 
@@ -176,6 +181,11 @@ extension ProgramDiagnosis {
             switch text {
             case _ where text.hasPrefix("&"): "write 'and'"
             case _ where text.hasPrefix("||"): "write 'or'"
+            case "“", "”", "„", "‘", "’": "write straight quotes, \""
+            case "(" where before.hasPrefix("."):
+                "a function has no '.' before it; pass the value with |: .name | length"
+            case _ where text.wholeMatch(of: /\.\d+/) != nil && before.hasPrefix("."):
+                "write [\(text.dropFirst())] for an element"
             case "'": "jq strings need double quotes"
             case "!": "write '| not' after the value"
             case "===": "write =="

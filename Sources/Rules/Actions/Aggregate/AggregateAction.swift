@@ -99,6 +99,13 @@ struct AggregateAction: Action {
         }
     }
 
+    /// `.seeds` for `seeds`.
+    private static func summand(_ text: String) -> String {
+        let member = text.hasPrefix(".") ? text : "." + text
+        return member.wholeMatch(of: /[.\w]+/) == nil
+            ? "write { jq: '\(DisplayText.plain(text))' }" : "write { jq: \(member) }"
+    }
+
     private static func sum(_ node: SourceNode, _ reading: RuleReading) -> Template? {
         if case .number(let text) = node.content {
             if DecimalAmount(number: text.utf8) == nil {
@@ -107,7 +114,8 @@ struct AggregateAction: Action {
             }
         } else if !node.isComputed {
             reading.errors.reportKind(
-                of: node, "a sum takes a number or { jq: PROGRAM }", remedy: "write sum: { hours: { jq: .hours } }")
+                of: node, "a sum takes a number or { jq: PROGRAM }",
+                remedy: node.text.map(Self.summand) ?? "write sum: { hours: { jq: .hours } }")
             return nil
         }
         return Template(node, reading)

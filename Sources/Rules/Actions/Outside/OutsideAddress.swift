@@ -14,7 +14,10 @@ struct OutsideAddress: Sendable, Equatable {
     init(_ text: String) throws(InvalidURL) {
         let schemes = ["https://", "http://"]
         guard let scheme = schemes.first(where: { text.lowercased().hasPrefix($0) }) else {
-            throw InvalidURL(message: "'url' must begin with https:// or http://; write https://HOST/PATH")
+            let isHost = text.prefixMatch(of: /[\w.-]+(:\d+)?(\/|$)/) != nil
+            throw InvalidURL(
+                message: "'url' must begin with https:// or http://; write "
+                    + (isHost ? "http://\(DisplayText.plain(text))" : "https://HOST/PATH"))
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { !"/?#".contains($0) }

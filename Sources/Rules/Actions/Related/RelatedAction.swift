@@ -24,7 +24,8 @@ struct RelatedAction: Action {
     /// Nil, with errors, if a value is missing or wrong.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
-        guard let object = SourceObject(node, "related", known: Self.keys, errors: errors) else { return nil }
+        guard let object = SourceObject(node, "related", known: Self.keys, places: Self.places, errors: errors)
+        else { return nil }
         let before = errors.errors.count
         guard reading.kind == .rules else {
             errors.report(
@@ -43,6 +44,12 @@ struct RelatedAction: Action {
         self.limit = limit
         self.rule = rule
     }
+
+    /// The selector's names elsewhere.
+    private static let places = Dictionary(
+        uniqueKeysWithValues: ["when", "where", "match", "filter", "query"].map {
+            ($0, "the condition on the related documents is named selector")
+        })
 
     private static func limit(_ object: SourceObject) -> Int {
         guard let node = object.node("limit") else { return defaultLimit }
