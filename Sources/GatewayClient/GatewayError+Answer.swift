@@ -144,7 +144,8 @@ extension GatewayError.Code {
         case 408: self = .timedOut
         // A quota, a lock or a blocked account: it concerns all requests of this user, whichever server answers.
         case _ where GatewayError.accountStatuses.contains(status): self = .unavailable
-        case 400..<500 where !isGatewayAnswer: self = .malformedAnswer
+        // 501: a server that does not know the method or the path, which waiting does not change.
+        case 400..<500 where !isGatewayAnswer, 501 where !isGatewayAnswer: self = .malformedAnswer
         case 403: self = .forbidden
         case 404: self = .notFound
         case 409, 412: self = .conflict

@@ -87,6 +87,8 @@ struct ScriptedGateway {
         ),
         (404, couchDB, #"{"error":"not_found","reason":"Database does not exist."}"#, "notFound", "does not exist"),
         (404, [], "<html>nginx</html>", "malformedAnswer", "not a gateway"),
+        // It was asked again for five minutes.
+        (501, [], "<html>Unsupported method</html>", "malformedAnswer", "not a gateway"),
         (400, [], "<html>nginx</html>", "malformedAnswer", "not a gateway"),
         (403, [], "<html>firewall</html>", "malformedAnswer", "not a gateway"),
         (200, ["Content-Type: text/html"], "<html>Welcome</html>", "malformedAnswer", "HTML"),
