@@ -42,7 +42,16 @@ package struct StatusFile: Sendable {
         guard let facts = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return true }
         let text = String(decoding: facts, as: UTF8.self)
         guard let name = text.firstIndex(of: "("), let end = text.lastIndex(of: ")") else { return true }
-        return text[name...].hasPrefix("(changebot") && !text[end...].hasPrefix(") Z")
+        guard !text[end...].hasPrefix(") Z") else { return false }
+        return text[name...].hasPrefix("(changebot") || isSameProgram(process)
+    }
+
+    /// Whether the process runs this program, under whatever name: a link, or a renamed file.
+    private static func isSameProgram(_ process: Int32) -> Bool {
+        func program(_ process: String) -> String? {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")
+        }
+        return program("self").map { $0 == program("\(process)") } ?? false
     }
 
     /// Removes the files of this bot's killed runs.

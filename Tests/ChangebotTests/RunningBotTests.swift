@@ -30,6 +30,20 @@ import Testing
         }
     }
 
+    /// `status` said that it had no status yet, for as long as it ran.
+    @Test func botIsFoundUnderAnotherNameOfTheProgram() async throws {
+        try await Program.withDirectory { folder in
+            let link = folder + "/cb"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: Program.path)
+            let process = try ChildProcess([link, "gateway", "--listen", "127.0.0.1:0"])
+            defer { process.signal(SIGKILL) }
+            let status = #"{"written_at":"2020-01-01T00:00:00Z","process":1,"bot":{"phase":"catching_up"}}"#
+            try Data(status.utf8).write(to: URL(fileURLWithPath: "\(folder)/b.status.\(process.id).json"))
+            let result = try await Program.run(["status", "--state", folder, "--name", "b"])
+            #expect(result.output.contains("b: catching up"), "\(result)")
+        }
+    }
+
     /// A bot that only waits for changes writes its status once a minute.
     @Test func agesGrowAfterTheStatusWasWritten() async throws {
         try await Program.withDirectory { folder in
