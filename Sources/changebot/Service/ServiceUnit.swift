@@ -23,8 +23,18 @@ struct ServiceUnit {
         init(binary: String, isForUser: Bool, config: String? = nil) {
             self.binary = binary
             self.isForUser = isForUser
-            self.config = config ?? (isForUser ? "%E" : "/etc") + "/changebot/%i.yaml"
+            self.config = config ?? Self.usualConfig(isForUser)
             folders = isForUser ? ServiceFolders() : .find(binary: binary, config: self.config)
+        }
+
+        /// The option that names another configuration file than the usual one, for a shell. Empty for the usual one.
+        var option: String {
+            let usual = Settings.usualConfig(isForUser)
+            return config == usual ? "" : " --config '\(config.replacing("'", with: #"'\''"#))'"
+        }
+
+        private static func usualConfig(_ isForUser: Bool) -> String {
+            (isForUser ? "%E" : "/etc") + "/changebot/%i.yaml"
         }
 
         /// The program as a word of a command line.
@@ -72,9 +82,10 @@ struct ServiceUnit {
     private static func installation(_ start: String, _ settings: Settings) -> [String] {
         let unit = start + "@todo." + (start == "changebot" ? "service" : "timer")
         guard !settings.isForUser else {
+            let config = settings.option.isEmpty ? "~/.config/changebot/todo.yaml" : settings.config.instance("todo")
             return [
-                "Install it, for the configuration file ~/.config/changebot/todo.yaml:",
-                "  changebot service print --user --directory ~/.config/systemd/user",
+                "Install it, for the configuration file \(config):",
+                "  changebot service print --user\(settings.option) --directory ~/.config/systemd/user",
                 "  systemctl --user daemon-reload",
                 "  systemctl --user enable --now \(unit)",
                 "  loginctl enable-linger    # keep it running while you are logged out",
@@ -83,7 +94,7 @@ struct ServiceUnit {
         return [
             "Install it as root, for the configuration file \(settings.config.instance("todo")):",
             "  useradd --system --user-group --home-dir /var/lib/changebot --shell /usr/sbin/nologin changebot",
-            "  changebot service print --directory /etc/systemd/system",
+            "  changebot service print\(settings.option) --directory /etc/systemd/system",
             "  systemctl daemon-reload",
             "  systemctl enable --now \(unit)",
         ] + changes(start, "systemctl edit")

@@ -204,6 +204,18 @@ import Testing
         #expect(backup.contains("\n# To change another setting: systemctl edit changebot-backup@todo.service\n"))
     }
 
+    /// The printed command installed units for another file.
+    @Test func headerInstallsTheUnitsThatItIsIn() throws {
+        let other = ServiceUnit.all(.run, .init(binary: "/x", isForUser: false, config: "/srv/a b.yaml"))[0].text
+        let command = "#   changebot service print --config '/srv/a b.yaml' --directory /etc/systemd/system"
+        #expect(other.contains(command + "\n"))
+        let own = ServiceUnit.all(.run, .init(binary: "/x", isForUser: true, config: "/srv/%i.yaml"))[0].text
+        #expect(own.contains("# Install it, for the configuration file /srv/todo.yaml:\n"))
+        #expect(own.contains("changebot service print --user --config '/srv/%i.yaml' --directory "))
+        let usual = ServiceUnit.all(.run, .init(binary: "/x", isForUser: true))[0].text
+        #expect(usual.contains("changebot service print --user --directory "))
+    }
+
     /// Runs the backup script as systemd does.
     @Test func backupIsWrittenVerifiedAndRotated() async throws {
         try await CommandTestBed.with([#"{"_id":"t","type":"task"}"#], rules: "- {name: a, when: {}, then: []}\n") {
