@@ -82,9 +82,15 @@ extension StateCatalogue {
         return others.isEmpty ? nil : absence(others)
     }
 
+    /// The sequences of CouchDB are long, and only their beginning tells them apart.
+    private static func shown(_ checkpoint: String?) -> String {
+        guard let text = checkpoint.flatMap({ SequenceID($0)?.queryValue }) else { return "none" }
+        return text.count > 24 ? text.prefix(23) + "…" : text
+    }
+
     private static func list(_ states: [StateFacts]) -> String {
         let databases = states.map { state in
-            "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint.flatMap { SequenceID($0)?.queryValue } ?? "none"))"
+            "\(state.lastAddress ?? "an unknown address") (checkpoint \(shown(state.checkpoint)))"
         }
         return AbbreviatedList.text(databases)
     }

@@ -222,6 +222,25 @@ import Testing
         }
     }
 
+    /// A sequence of CouchDB has hundreds of characters.
+    @Test func longCheckpointsAreShortened() async throws {
+        try await withCatalogue { catalogue in
+            let long = try #require(SequenceID("12-" + String(repeating: "g", count: 200)))
+            for (address, mark) in [(Self.here, "a"), (Self.elsewhere, "b")] {
+                let opened = try open(catalogue, at: address, .marked(mark))
+                defer { opened.ledger.close() }
+                try await opened.ledger.saveCheckpoint(long)
+                try await opened.ledger.noteAddress()
+            }
+            let error = #expect(throws: StateError.self) {
+                try catalogue.openExisting(address: nil, access: .shared).close()
+            }
+            let message = error?.description ?? ""
+            #expect(message.contains("\(Self.here) (checkpoint 12-ggggggggggggggggggg"), "\(message)")
+            #expect(message.contains("…)") && !message.contains(long.queryValue), "\(message)")
+        }
+    }
+
     @Test func otherBotsAreListedIfThisOneHasNoState() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"))
