@@ -146,6 +146,13 @@ import Testing
         }
     }
 
+    /// `--quiet` was suggested for `--rule`.
+    @Test(arguments: [["rules", "test", "r.yaml", "--rule", "a"], ["fix", "--once"]])
+    func optionThatIsNotSimilarIsNotSuggested(arguments: [String]) async throws {
+        let result = try await Program.run(arguments)
+        #expect(result.code == 64 && !result.errors.contains("Did you mean"), "\(result.errors)")
+    }
+
     @Test(
         arguments: [
             (["exprot"], "Did you mean 'changebot export'?"), (["help", "exprot"], "Did you mean 'changebot export'?"),

@@ -14,7 +14,10 @@ public struct GatewayURL: Hashable, Sendable {
     /// - Throws: ``GatewayURLError`` with a message for the user.
     public init(_ text: String) throws(GatewayURLError) {
         guard let schemeEnd = text.range(of: "://") else {
-            throw .init("'\(Self.redacted(text))' is not a URL; write http://HOST:PORT/DATABASE")
+            let isFile = text.hasSuffix(".sqlite")
+            throw .init(
+                "'\(Self.redacted(text))' is not a URL; write "
+                    + (isFile ? "embedded:\(Self.redacted(text)) for a file" : "http://HOST:PORT/DATABASE"))
         }
         let scheme = text[..<schemeEnd.lowerBound].lowercased()
         guard scheme == "http" || scheme == "https" else { throw Self.error(scheme: scheme) }

@@ -120,7 +120,9 @@ struct ConfigCheckCommand: AsyncParsableCommand {
         guard let file = try config.file() else { return }
         for bot in try RunPlan(command, file).bots {
             if let file = try bot.job.connection.checkAccess(), file.isExposed {
-                try notes.note("\(file.path): every user of this machine can read this file with a \(file.what)")
+                try notes.note(
+                    "\(file.path): every user of this machine can read this file with a \(file.what); run chmod o-r "
+                        + file.path)
             }
             try notes.note("\(bot.name): \(bot.rules.ruleSet.count.counted("rule")), \(bot.job.place.address)")
         }

@@ -25,7 +25,7 @@ struct UsageError {
             let end = parserMessage.firstRange(of: ". Did you mean")?.lowerBound ?? parserMessage.endIndex
             message = "\(parserMessage[..<end]); \(misplaced.remedy)"
         } else {
-            message = parserMessage + Self.hint(arguments)
+            message = Self.withoutFarGuess(parserMessage) + Self.hint(arguments)
         }
         advice = lines[(start ?? lines.count)...].map(String.init)
     }
@@ -37,6 +37,15 @@ struct UsageError {
     }
 
     // MARK: - Suggestions
+
+    /// The parser also suggests names that are not similar: `--quiet` for `--rule`.
+    private static func withoutFarGuess(_ complaint: String) -> String {
+        guard
+            let match = complaint.firstMatch(of: /(nknown option '(--?[\w-]+)[^']*')\. Did you mean '(--?[\w-]+)'\?/),
+            NearestName.of(String(match.2), among: [String(match.3)]) == nil
+        else { return complaint }
+        return complaint.replacing(match.0, with: match.1)
+    }
 
     /// An argument that is not a command, where a command is expected.
     struct UnknownCommand {

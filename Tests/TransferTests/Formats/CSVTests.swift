@@ -7,6 +7,8 @@ import Testing
 
 /// Conversion of documents to a table, and back.
 @Suite struct CSVTests {
+    private static let clash = "names the same member as another column, or a member inside it; rename one of them"
+
     private static func table(
         _ documents: [String], fields: String? = nil, delimiter: Character = ","
     ) throws -> String {
@@ -205,9 +207,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a,a", "column 2, 'a', names the same member as another column, or a member inside it"),
-        ("a,a.b", "column 2, 'a.b', names the same member as another column, or a member inside it"),
-        ("a.b,a:json", "column 2, 'a:json', names the same member as another column, or a member inside it"),
+        ("a,a", "column 2, 'a', \(Self.clash)"),
+        ("a,a.b", "column 2, 'a.b', \(Self.clash)"),
+        ("a.b,a:json", "column 2, 'a:json', \(Self.clash)"),
         ("a,,b", "column 2, '', has no name; the empty name is written \\e"),
         (",a", "column 1, '', has no name; the empty name is written \\e"),
         ("a..b", "column 1, 'a..b', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),

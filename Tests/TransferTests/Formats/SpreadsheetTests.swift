@@ -21,7 +21,8 @@ import Testing
     @Test(arguments: [InputFormat.csv, nil])
     func workbooksAreRefused(format: InputFormat?) {
         let message =
-            "1:1: this is a workbook or a ZIP archive, not text; save the sheet as CSV UTF-8, or unpack the archive"
+            "1:1: this is a workbook or a ZIP archive, not text; in Excel, save the sheet as the type 'CSV UTF-8', or run "
+            + "soffice --headless --convert-to 'csv:Text - txt - csv (StarCalc):44,34,76' FILE; unpack an archive"
         #expect(read([0x50, 0x4B, 3, 4, 20, 0, 6, 0], as: format) == [.error(message)])
         #expect(read([0xD0, 0xCF, 0x11, 0xE0, 0xA1], as: format) == [.error(message)])
         #expect(read("PK,x\n1,2\n", as: .csv) == [document(#"{"PK":"1","x":"2"}"#, 2)])

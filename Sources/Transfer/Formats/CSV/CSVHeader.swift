@@ -63,7 +63,7 @@ struct CSVHeader {
             guard depth <= Self.maxDepth else { throw error("has more than \(Self.maxDepth) parts") }
             let isLast = rest.first != UInt8(ascii: ".")
             guard let next = child(of: at, named: name, isLast ? index : nil) else {
-                throw error("names the same member as another column, or a member inside it")
+                throw error("names the same member as another column, or a member inside it; rename one of them")
             }
             at = next
             if isLast { break }

@@ -11,7 +11,9 @@ enum Workbook {
         guard window.count >= 4, signatures.contains(Array(window.slice(0..<4))) else { return }
         throw SourceError(
             .encoding(
-                "this is a workbook or a ZIP archive, not text; save the sheet as CSV UTF-8, or unpack the archive"),
+                "this is a workbook or a ZIP archive, not text; in Excel, save the sheet as the type 'CSV UTF-8', or run "
+                    + "soffice --headless --convert-to 'csv:Text - txt - csv (StarCalc):44,34,76' FILE; unpack an archive"
+            ),
             at: window.place)
     }
 }
