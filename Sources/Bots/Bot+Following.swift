@@ -146,7 +146,7 @@ extension Bot {
         if run.ledger.isShared {
             tasks.append { try await LastSeenDocuments.deleteForgotten(by: delivery.lastSeen, in: run.ledger) }
         }
-        if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepRecorded() } }
+        if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepRulesRecorded() } }
         if settings.delivery.observer != nil { tasks.append { try await followNewestSequence(delivery.progress) } }
         return tasks
     }

@@ -89,7 +89,7 @@ extension PostgresWorkLog {
     ) async throws(WorkLogError) -> Result {
         try await calls.change { [leaseTime] session in
             if let result = try body(session) { return result }
-            _ = try session.identity.notice(leaseTime: leaseTime, session.connection)
+            _ = try session.identity.checkServer(leaseTime: leaseTime, session.connection)
             if let result = try body(session) { return result }
             throw WorkLogError.unavailable("the server's identity keeps changing")
         }

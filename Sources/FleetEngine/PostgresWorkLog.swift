@@ -88,7 +88,7 @@ package final class PostgresWorkLog: WorkLog {
 
     package func incarnation() async throws(WorkLogError) -> String {
         try await leading.call { [leaseTime] session in
-            try session.identity.notice(leaseTime: leaseTime, session.connection)
+            try session.identity.checkServer(leaseTime: leaseTime, session.connection)
         }
     }
 

@@ -80,7 +80,7 @@ final class WorkLogCalls: Sendable {
         // Plans are cached. A plan made while a table is nearly empty would scan all of it when it is full.
         try connection.script("SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off")
         let identity = try WorkLogIdentity(connection)
-        _ = try identity.notice(leaseTime: leaseTime, connection)
+        _ = try identity.checkServer(leaseTime: leaseTime, connection)
         known.withLock { $0 = Known(process: connection.processID, host: connection.host, identity: identity) }
         return Session(connection: connection, identity: identity)
     }

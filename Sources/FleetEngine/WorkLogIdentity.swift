@@ -4,7 +4,7 @@ internal import PostgreSQL
 ///
 /// The incarnation of a log is the server's timeline, the cluster's identifier and some random digits. A promoted
 /// standby has another timeline, a new cluster another identifier, and after a restored dump the table `fleet` has
-/// another number. The first member that notices a difference voids all leases: see ``notice(leaseTime:_:)``.
+/// another number. The first member that notices a difference voids all leases: see ``checkServer(leaseTime:_:)``.
 ///
 /// It does not notice rows that are restored into the same tables of the same server.
 struct WorkLogIdentity: Sendable {
@@ -52,7 +52,7 @@ struct WorkLogIdentity: Sendable {
     ///
     /// - Returns: The incarnation.
     /// - Throws: `PostgresError`, never `.unknownCommit`: the next call checks again.
-    func notice(leaseTime: Duration, _ connection: PostgresConnection) throws -> String {
+    func checkServer(leaseTime: Duration, _ connection: PostgresConnection) throws -> String {
         let row = try connection.run("SELECT incarnation, \(isSame) FROM fleet").rows.first
         if let row, row[1] == .int(1), let incarnation = row[0].text { return incarnation }
         do { return try begin(leaseTime, connection) } catch PostgresError.unknownCommit(let reason, let state) {

@@ -4,7 +4,7 @@ package import PostgreSQL
 /// The partitions of a work log. The first member that shares its work decides how many there are.
 package enum WorkLogPartitions {
     /// Partitions are `smallint`, and all their leases are renewed in one statement.
-    package static let most = 4096
+    package static let maxPartitions = 4096
 
     /// Creates the partitions of a log that has none. Several members may do so at the same time. The tables must
     /// exist.
@@ -13,8 +13,8 @@ package enum WorkLogPartitions {
     package static func prepare(
         _ partitions: Int, leaseTime: Duration, _ connection: PostgresConnection
     ) throws {
-        guard (1...most).contains(partitions) else {
-            throw WorkLogError.refused("a fleet has 1 to \(most) partitions, not \(partitions)")
+        guard (1...maxPartitions).contains(partitions) else {
+            throw WorkLogError.refused("a fleet has 1 to \(maxPartitions) partitions, not \(partitions)")
         }
         if try count(connection) == nil {
             try connection.transaction { try make(partitions, $0) }

@@ -1,8 +1,8 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// The open connections, one task each. When a connection closes, its task is cancelled; a waiting longpoll thereby
-/// detects that its client has disconnected.
+/// The open connections, one task each. When a connection closes, its task is cancelled, so that a waiting longpoll
+/// ends when its client disconnects.
 final class Connections: Sendable {
     private struct State {
         var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]

@@ -10,12 +10,12 @@ enum ProgramPrelude {
     /// The beginnings of jq's messages that an additional function is undefined.
     static let names = ["parse_time/0 ", "add_days/1 ", "add_months/1 ", "add_years/1 "]
 
-    static let definitions = asking + numbers + texts + times
+    static let definitions = hostCalls + numbers + texts + times
 
     /// Disables the functions that write to a terminal. Comes after ``definitions``, which use jq's own `debug`.
     static let silenced = "def debug: .; def debug($_): .; def stderr: .; "
 
-    private static let asking =
+    private static let hostCalls =
         "def __ask($name): [$name, .] | debug | input; def __ask($name; $other): [$name, ., $other] | debug | input; "
         // jq 1.6 fails on `error(null)`.
         + "def __error($m): error($m); def error($m): __error(if $m == null then \"null\" else $m end); def error: error(.); "

@@ -75,7 +75,7 @@ package final class MonitoredBot: RunObserver {
         /// Nil after the bot has ended, because it would retain rules and memory of the run.
         var source: Source?
         /// Why the bot has ended; nil while it runs.
-        var end: String?
+        var endReason: String?
         var facts = RunFacts()
         var deadLetters = DeadLetters()
         var waiting = Waiting()
@@ -225,7 +225,7 @@ package final class MonitoredBot: RunObserver {
         let state = state.withLock { $0 }
         let facts = state.facts
         metrics.set(.ready, unreadyReason(state, now) == nil ? 1 : 0)
-        metrics.set(.connected, state.end == nil && facts.isConnected ? 1 : 0)
+        metrics.set(.connected, state.endReason == nil && facts.isConnected ? 1 : 0)
         if let contact = state.lastContact { metrics.set(.lastContact, Double(contact)) }
         // An unknown value is NaN.
         metrics.set(.lagSequences, facts.lag.map(Double.init) ?? .nan)
@@ -261,7 +261,7 @@ package final class MonitoredBot: RunObserver {
     private func set(
         _ metrics: BotMetrics, receivers state: State, _ now: ContinuousClock.Instant
     ) -> Set<ReceiverOutages.Receiver> {
-        let down = state.end == nil ? state.facts.receivers : []
+        let down = state.endReason == nil ? state.facts.receivers : []
         metrics.set(.receiversDown, Double(down.count))
         let seconds = Dictionary(
             down.map { ($0.receiver, $0.status.began.duration(to: now).inSeconds) }
@@ -284,7 +284,7 @@ package final class MonitoredBot: RunObserver {
 
     /// Records that the bot has ended, with the reason.
     package func end(_ reason: String) async {
-        state.withLock { $0.end = reason }
+        state.withLock { $0.endReason = reason }
         await refresh()
         let state = state.withLock { state in
             state.source = nil
@@ -302,7 +302,7 @@ package final class MonitoredBot: RunObserver {
     }
 
     /// Why the bot has ended, for the user; nil while it runs.
-    package var end: String? { state.withLock(\.end) }
+    package var endReason: String? { state.withLock(\.endReason) }
 
     /// The number of dead letters in its state, as of the last refresh.
     package var openDeadLetters: Int { state.withLock(\.deadLetters.open) }
@@ -316,7 +316,7 @@ package final class MonitoredBot: RunObserver {
     }
 
     private func unreadyReason(_ state: State, _ now: ContinuousClock.Instant) -> String? {
-        state.end.map { "ended: \($0)" } ?? state.readiness.unreadyReason(state.facts, now: now)
+        state.endReason.map { "ended: \($0)" } ?? state.readiness.unreadyReason(state.facts, now: now)
     }
 
     /// Writes the bot's status as of the last refresh: one JSON object.
@@ -325,7 +325,7 @@ package final class MonitoredBot: RunObserver {
         BotStatus(
             description: state.description, facts: state.facts, deadLetters: state.deadLetters,
             waiting: state.waiting, fleet: state.fleet, unreadyReason: unreadyReason(state, now),
-            hasEnded: state.end != nil,
+            hasEnded: state.endReason != nil,
             history: state.history,
             effects: state.effects, lastContact: state.lastContact, startedAt: startedAt,
             diff: diff ?? { _, _ in [] }

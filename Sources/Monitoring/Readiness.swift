@@ -4,7 +4,7 @@ internal import GatewayClient
 /// Decides whether a bot is ready, that is, does its work.
 package struct Readiness: Sendable {
     /// How long the gateway may be unreachable, and how long the feed may make no progress.
-    package static let tolerated: Duration = .seconds(60)
+    package static let tolerance: Duration = .seconds(60)
 
     /// When the run last finished something or had nothing to do.
     private var progressedAt: ContinuousClock.Instant
@@ -36,7 +36,7 @@ package struct Readiness: Sendable {
     package func unreadyReason(_ facts: RunFacts, now: ContinuousClock.Instant) -> String? {
         if let outage = facts.outage {
             let span = outage.began.duration(to: now)
-            if span >= Self.tolerated || facts.phase == .connecting {
+            if span >= Self.tolerance || facts.phase == .connecting {
                 return "the gateway has been unreachable for \(Self.seconds(span)): \(outage.reason)"
             }
         }
@@ -47,7 +47,7 @@ package struct Readiness: Sendable {
         case .catchingUp, .following: break
         }
         let span = progressedAt.duration(to: now)
-        guard facts.outage == nil, facts.behindSince != nil, span >= Self.tolerated else { return nil }
+        guard facts.outage == nil, facts.behindSince != nil, span >= Self.tolerance else { return nil }
         let origins = Set(facts.receivers.map(\.receiver.origin)).sorted().joined(separator: ", ")
         return origins.isEmpty
             ? "no progress for \(Self.seconds(span)), although changes are pending"

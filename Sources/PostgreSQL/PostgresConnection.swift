@@ -17,7 +17,7 @@ package final class PostgresConnection {
     /// Nil once it is broken or closed.
     private(set) var handle: OpaquePointer?
     /// Why it is broken.
-    private var end: PostgresError?
+    private var breakReason: PostgresError?
     var statements = StatementNames()
     /// Nil outside ``transaction(readOnly:deadline:_:)``.
     var transaction: OpenTransaction?
@@ -74,7 +74,7 @@ package final class PostgresConnection {
     /// - Throws: Why it is broken.
     func usableHandle() throws(PostgresError) -> OpaquePointer {
         if let handle { return handle }
-        throw .unavailable(reason: end?.reason ?? "the connection is closed", sqlState: end?.sqlState)
+        throw .unavailable(reason: breakReason?.reason ?? "the connection is closed", sqlState: breakReason?.sqlState)
     }
 
     func markBroken(_ error: PostgresError) {
@@ -82,7 +82,7 @@ package final class PostgresConnection {
         // Does not block: the socket is non-blocking, and unsent data is dropped.
         library.PQfinish(handle)
         self.handle = nil
-        end = error
+        breakReason = error
     }
 
     /// The deadline of a call that starts now.

@@ -46,8 +46,8 @@ import Testing
                 ], environment: environment)
         }
 
-        /// Makes the database look as after a reset: without the bot's mark, or with another.
-        func remark() async throws {
+        /// Makes the database look as after a reset: with another mark.
+        func replaceMark() async throws {
             let mark = try await phone.localDocument("changebot.changebot")
             try await phone.saveLocalDocument(
                 "changebot.changebot", body: Array(#"{"foreign":true}"#.utf8), revision: mark?.revision)
@@ -124,7 +124,7 @@ import Testing
     @Test func resetIsCompletedAfterACrash() async throws {
         try await withTestBed { bed in
             _ = try await bed.run()
-            try await bed.remark()
+            try await bed.replaceMark()
             #expect(try await bed.run(crashingAt: "stateForgotten").code == -SIGKILL)
             _ = try await bed.phone.bulkDocs([
                 BulkDocument(id: "late", segments: [Array(#"{"_id":"late","type":"task"}"#.utf8)])

@@ -65,7 +65,7 @@ struct ReplayExceptions {
             "continuous while the user is disabled": "(meanwhile) disable user",
         ])
 
-    /// The same of Sync Gateway 3.3.7.
+    /// The database `open` of Sync Gateway 3.3.7.
     static let older: ReplayExceptions = {
         var exceptions = open
         exceptions.hasVersions = false

@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The frequency of the idle poll, and the cost of a call.
-    @Test func idle() async throws {
+    @Test func idlePollIsMeasured() async throws {
         let bed = try TestBed(leaseTime: .seconds(30), partitions: Self.partitions)
         let log = try await bed.prepared("a")
         let claims = try await log.claim(Array(0..<16), atMost: 16)

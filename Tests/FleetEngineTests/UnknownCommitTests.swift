@@ -29,7 +29,7 @@ import Testing
         } catch WorkLogError.unknownCommit { return true } catch { return false }
     }
 
-    @Test(arguments: [false, true]) func appendWithoutAnAnswer(_ isStored: Bool) async throws {
+    @Test(arguments: [false, true]) func unansweredAppendIsStoredOrNot(_ isStored: Bool) async throws {
         let test = try await TestConnection()
         let term = try #require(try await test.log.lead())
         _ = try await test.log.append([], upTo: "0", term)
@@ -59,7 +59,7 @@ import Testing
         #expect(rows == (1...4).map { [.int($0), .text("\($0)")] })
     }
 
-    @Test(arguments: [false, true]) func commitWithoutAnAnswer(_ isStored: Bool) async throws {
+    @Test(arguments: [false, true]) func unansweredCommitIsStoredOrNot(_ isStored: Bool) async throws {
         let test = try await TestConnection()
         try await test.log.fill([id(1), id(1)])
         var claim = try await test.log.take(1)
@@ -71,7 +71,7 @@ import Testing
         #expect(try await test.log.backlog().entries == (isStored ? 1 : 2))
     }
 
-    @Test(arguments: [false, true]) func commitOfSeveralStatementsWithoutAnAnswer(_ isStored: Bool) async throws {
+    @Test(arguments: [false, true]) func unansweredTransactionIsStoredOrNot(_ isStored: Bool) async throws {
         let test = try await TestConnection()
         try await test.log.fill([id(1)])
         let claim = try await test.log.take(1)

@@ -126,7 +126,7 @@ import Testing
             (#"{"persistent_config":false}"#, .syncGateway), (#"{"node_uid":"43"}"#, .syncGateway),
             (#"{"couchdb":"Welcome","version":"1.0","vendor":{"name":"Acme"}}"#, nil), ("{}", nil),
         ] as [(String, GatewayDialect?)])
-    func isDetectedByTheGreeting(greeting: String, dialect: GatewayDialect?) throws {
+    func dialectIsDetectedByTheGreeting(greeting: String, dialect: GatewayDialect?) throws {
         #expect(GatewayDialect(greeting: try #require(SmallJSON(Array(greeting.utf8)))) == dialect)
     }
 
@@ -136,7 +136,7 @@ import Testing
             (#"{"db_name":"todo","update_seq":"0-g1","sizes":{},"doc_count":0,"cluster":{"q":2}}"#, .couchDB),
             (#"{"db_name":"todo","update_seq":7}"#, nil),
         ] as [(String, GatewayDialect?)])
-    func isDetectedByTheDatabase(information: String, dialect: GatewayDialect?) throws {
+    func dialectIsDetectedByTheDatabaseInfo(information: String, dialect: GatewayDialect?) throws {
         #expect(GatewayDialect(information: try #require(SmallJSON(Array(information.utf8)))) == dialect)
     }
 }

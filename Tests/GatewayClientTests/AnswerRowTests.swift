@@ -26,7 +26,7 @@ import Testing
                 .undecided(reason: "Service Unavailable: busy")
             ),
         ] as [(String, BulkOutcome)])
-    func isReadFromBothServersRows(row: String, outcome: BulkOutcome) throws {
+    func outcomeIsReadFromBothServersRows(row: String, outcome: BulkOutcome) throws {
         #expect(BulkOutcome(row: try JSONText(row).root) == outcome)
     }
 }

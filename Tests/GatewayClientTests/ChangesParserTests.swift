@@ -99,7 +99,7 @@ struct RowFacts: Equatable {
         #expect(parser.lastSequence?.queryValue == #"[7,"g1"]"#)
     }
 
-    @Test func distinguishesRowKindsOfSyncGateway() throws {
+    @Test func rowKindsOfSyncGatewayAreDistinguished() throws {
         let (rows, parser) = try rows(of: [Array(FeedSamples.syncGateway.utf8)])
         #expect(
             rows.map(\.kind) == [.principal, .document, .tombstone, .removed, .revoked, .withoutBody, .document])
@@ -111,7 +111,7 @@ struct RowFacts: Equatable {
         #expect(parser.lastSequence?.description == "\"41\"")
     }
 
-    @Test func distinguishesRowKindsOfCouchDB() throws {
+    @Test func rowKindsOfCouchDBAreDistinguished() throws {
         let (rows, parser) = try rows(of: [Array(FeedSamples.couchDB.utf8)])
         #expect(rows.map(\.kind) == [.document, .tombstone, .withoutBody])
         #expect(rows.map(\.sequence) == ["\"1-g1AAA\"", "\"7-g1AAB\"", "\"9-g1AAC\""])

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 5, 6, 100, .max])
-    func readsEachDocumentOnceWithAnyPageSize(size: Int) async throws {
+    func eachDocumentIsReadOnceWithAnyPageSize(size: Int) async throws {
         let all = ["a \"b\"", "a/b+c&d", "b\0c", "c%2F", "e\u{301}", "é", "😀"]
         let scripted = try ScriptedGateway { connection, request in
             try connection.answer(headers: syncGateway, body: Self.page(of: all, for: request))
@@ -56,7 +56,7 @@ import Testing
         #expect(try await pages.next() == nil)
     }
 
-    @Test func requestsOneMoreFromLastID() async throws {
+    @Test func nextPageIsRequestedFromTheLastIDWithOneMore() async throws {
         let targets = Monitor<[String]>([])
         let scripted = try ScriptedGateway { connection, request in
             targets.with { $0.append(request.target) }
@@ -74,7 +74,7 @@ import Testing
 
     /// Under load, Sync Gateway takes seconds to start a page, even an empty one.
     @Test(arguments: [(syncGateway, 1), (couchDB, 2), (["Server: nginx"], 2)])
-    func requestsNoPageAfterKnownEnd(server: [String], count: Int) async throws {
+    func noPageIsRequestedAfterAKnownEnd(server: [String], count: Int) async throws {
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, request in
             requests.increment()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["b", "bb"])
-    func continuesAfterIDEvenIfDeleted(last: String) async throws {
+    func readingContinuesAfterAnIDEvenIfItIsDeleted(last: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             try connection.answer(headers: syncGateway, body: Self.page(of: ["a", "b", "c"], for: request))
         }
@@ -105,7 +105,7 @@ import Testing
 
     /// Each answer is truncated somewhere: between rows, in a row, in an id.
     @Test(arguments: [200, 230, 260, 300])
-    func continuesAfterTruncatedAnswer(length: Int) async throws {
+    func readingContinuesAfterATruncatedAnswer(length: Int) async throws {
         let all = ["a", "b", "c", "d", "e"]
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, request in
@@ -131,7 +131,7 @@ import Testing
         #expect(cuts > 0)
     }
 
-    @Test func readsAnswerArrivingByteByByte() async throws {
+    @Test func answerMayArriveByteByByte() async throws {
         let scripted = try ScriptedGateway { connection, request in
             try connection.write("HTTP/1.1 200 OK\r\nServer: CouchDB/3.5.0\r\nConnection: close\r\n\r\n")
             try connection.writeByteByByte(Self.page(of: ["a", "é", "😀"], for: request))

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 64, .max])
-    func distinguishesRowsOfSyncGateway(size: Int) throws {
+    func rowsOfSyncGatewayAreDistinguished(size: Int) throws {
         let documents = try documents(Array(Self.syncGateway.utf8), size: size)
         #expect(documents.map(\.kind) == [.document, .document, .unreadable(reason: "no access")])
         #expect(documents.map(\.id) == ["a", "say \"hi\"", "hidden"])
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 64, .max])
-    func distinguishesRowsOfCouchDB(size: Int) throws {
+    func rowsOfCouchDBAreDistinguished(size: Int) throws {
         let documents = try documents(Array(Self.couchDB.utf8), size: size)
         #expect(
             documents.map(\.kind) == [.document, .deleted, .missing, .unreadable(reason: "the gateway sent no body")])

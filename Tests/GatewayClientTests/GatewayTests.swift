@@ -36,7 +36,7 @@ struct ScriptedGateway {
             .couchDB, "\"0-g1AA\"", true
         ),
     ])
-    func readsDatabaseAndDialect(
+    func databaseAndDialectAreRead(
         headers: [String], body: String, dialect: GatewayDialect, sequence: String, isOnline: Bool
     ) async throws {
         let scripted = try ScriptedGateway { connection, request in
@@ -50,7 +50,7 @@ struct ScriptedGateway {
         #expect(scripted.gateway.dialect == dialect)
     }
 
-    @Test func requestsDatabaseNotCollection() async throws {
+    @Test func databaseIsRequestedInsteadOfCollection() async throws {
         let scripted = try ScriptedGateway(keyspace: "prefix/todo._default.tasks") { connection, request in
             #expect(request.target == "/prefix/todo/")
             try connection.answer(headers: syncGateway, body: #"{"db_name":"todo","update_seq":3,"state":"Online"}"#)
@@ -126,7 +126,7 @@ struct ScriptedGateway {
 }
 
 @Suite(.limitedParallelism) struct ChangesRequestTests {
-    @Test func readsStreamArrivingByteByByte() async throws {
+    @Test func streamMayArriveByteByByte() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_changes?since=29%3A11&include_docs=true")
             try connection.write(

@@ -29,7 +29,7 @@ import Testing
         HTTPRequest(method: "PUT", url: server.url("/a"), body: .source(source), deadline: .seconds(240))
     }
 
-    private static func checking() throws -> TestServer {
+    private static func checkingServer() throws -> TestServer {
         try TestServer { connection in
             try connection.serve { request in
                 let isRight = BytePattern().matches(request.body, at: 0)
@@ -43,7 +43,7 @@ import Testing
         Array(repeating: 100_000, count: 40),
     ])
     func everyByteArrivesOnceAndInOrder(sizes: [Int]) async throws {
-        let server = try Self.checking()
+        let server = try Self.checkingServer()
         let client = HTTPClient()
         for _ in 0..<2 {
             let response = try await client.send(Self.put(Self.source(sizes), to: server))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func slowSourceIsAwaited() async throws {
-        let server = try Self.checking()
+        let server = try Self.checkingServer()
         let parts = Monitor(BytePattern().bytes(50))
         let source = HTTPBodySource(count: 50) {
             for _ in 0..<200 { await Task.yield() }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func slowSourceIsNotServerSilence() async throws {
-        let server = try Self.checking()
+        let server = try Self.checkingServer()
         let silent = try TestServer { connection in connection.waitForClose() }
         let client = HTTPClient()
         let calls = EventCounter()
@@ -103,7 +103,7 @@ import Testing
         let request = Self.put(source, to: server)
         let task = Task { try await HTTPClient().send(request).status }
         // Another complete transfer: the first one is blocked by then.
-        let other = try Self.checking()
+        let other = try Self.checkingServer()
         for _ in 0..<20 { _ = try await HTTPClient().send(HTTPRequest(url: other.url())).text() }
         #expect(asked.count < 30)
         continues.increment()
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test func negativeLengthIsRefused() async throws {
-        let server = try Self.checking()
+        let server = try Self.checkingServer()
         let error = await #expect(throws: HTTPTransportError.self) {
             try await HTTPClient().send(Self.put(Self.source([], promise: -1), to: server))
         }

@@ -238,7 +238,8 @@ import Transfer
         }
     }
 
-    @Test(arguments: NodeFeed.allCases) func incrementalExportFromALaggingNode(feed: NodeFeed) async throws {
+    @Test(arguments: NodeFeed.allCases) func incrementalExportFromALaggingNodeMissesNothing(feed: NodeFeed) async throws
+    {
         let isReset = feed != .ahead
         try await withDirectory { directory in
             let server = try ScriptedServer { _, number in

@@ -59,7 +59,7 @@ import Transfer
         (7, #"{"_id":"t8","type":"shopping"}"#, "/type"),
     ]
 
-    private var mixed: [String] {
+    private var validAndInvalidLines: [String] {
         var lines = [Self.task(1, "amy"), Self.task(2, "amy")]
         for (_, line, _) in Self.wrong { lines += [line, Self.user("u\(lines.count)", "amy")] }
         return lines + [Self.list("amy")]
@@ -67,7 +67,7 @@ import Transfer
 
     @Test func invalidDocumentsAreReportedWithTheirLineAndTheRestIsWritten() async throws {
         try await BotTestBed.withEmbedded { bed in
-            let state = try await bed.load(lines: mixed) { $0.schema = .todo }
+            let state = try await bed.load(lines: validAndInvalidLines) { $0.schema = .todo }
             #expect(state.counts == ImportCounts(inserted: 6, rejected: 3), bed.rejectionReasons)
             let rejections = try bed.rejections()
             #expect(rejections.map(\.line) == Self.wrong.map(\.0))
@@ -80,7 +80,7 @@ import Transfer
 
     @Test func errorsAreReportedBeforeAnythingIsWritten() async throws {
         try await BotTestBed.withEmbedded { bed in
-            let lines = mixed
+            let lines = validAndInvalidLines
             let failure = await #expect(throws: RunError.self) {
                 try await bed.load(lines: lines) { settings in
                     settings.schema = .todo

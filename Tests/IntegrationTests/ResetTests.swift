@@ -20,8 +20,8 @@ import Testing
         try await bed.phone.localDocument("changebot.changebot").map { String(decoding: $0.body, as: UTF8.self) }
     }
 
-    /// Makes the database look as after a reset or restore: without the bot's mark.
-    private func remark(_ bed: BotTestBed) async throws {
+    /// Makes the database look as after a reset or restore: with another mark.
+    private func replaceMark(_ bed: BotTestBed) async throws {
         while true {
             let mark = try await bed.phone.localDocument("changebot.changebot")
             do {
@@ -88,7 +88,7 @@ import Testing
             try await bed.load((0..<5).map { Self.task("t\($0)") })
             for _ in 0..<2 { try await bed.runOnce(rules) }
             #expect(try await bed.runOnce(rules).changes == 0)
-            try await remark(bed)
+            try await replaceMark(bed)
             let counters = try await bed.runOnce(rules)
             #expect(counters.changes >= 5)
             #expect(counters.written == 0)
@@ -123,7 +123,7 @@ import Testing
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
             try await bed.runOnce(rules)
-            try await remark(bed)
+            try await replaceMark(bed)
             let failure = await #expect(throws: RunError.self) {
                 try await bed.runOnce(rules) { $0.onReset = .stop }
             }
@@ -146,7 +146,7 @@ import Testing
                     if mark?.contains("another") != true {
                         // CouchDB accepts a local document with any revision, so the bot may have overwritten this mark
                         // with its own.
-                        try await self.remark(bed)
+                        try await self.replaceMark(bed)
                     } else if mark?.contains("checkpoint") == true {
                         break
                     }
@@ -167,7 +167,7 @@ import Testing
             try await bed.load([Self.task("t1")])
             try await bed.following(rules, configure: { $0.checkInterval = .seconds(3600) }) {
                 try await bed.wait(until: "t1") { $0["done"]?.bool == true }
-                try await remark(bed)
+                try await replaceMark(bed)
                 try embedded.injectFaults(#"{"status":502,"on":"_changes","times":1}"#)
                 for id in ["t2", "t3"] as [DocumentID] {
                     try await bed.load([Self.task(id.text)])

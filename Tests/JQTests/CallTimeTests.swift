@@ -6,7 +6,7 @@ import Testing
     private let start = ContinuousClock.now
 
     /// The results of checks one second apart, on a process that uses this share of each second.
-    private func endings(_ looks: Int, using share: Duration?) -> [Bool] {
+    private func checkResults(_ looks: Int, using share: Duration?) -> [Bool] {
         var time = CallTime(start: start)
         return (1...looks).map { second in
             // Time used by earlier calls does not count.
@@ -16,18 +16,18 @@ import Testing
     }
 
     @Test func elapsedTimeCountsOnAnIdleMachine() {
-        #expect(endings(4, using: .seconds(1)) == [false, false, true, true])
+        #expect(checkResults(4, using: .seconds(1)) == [false, false, true, true])
     }
 
     @Test func processorTimeCountsOnABusyMachine() {
-        #expect(endings(10, using: .milliseconds(250)).firstIndex(of: true) == 8)
+        #expect(checkResults(10, using: .milliseconds(250)).firstIndex(of: true) == 8)
     }
 
     @Test func callWithoutProcessorTimeEndsEventually() {
-        #expect(endings(21, using: .zero).firstIndex(of: true) == 19)
+        #expect(checkResults(21, using: .zero).firstIndex(of: true) == 19)
     }
 
     @Test func elapsedTimeCountsIfProcessorTimeIsUnknown() {
-        #expect(endings(3, using: nil) == [false, true, true])
+        #expect(checkResults(3, using: nil) == [false, true, true])
     }
 }

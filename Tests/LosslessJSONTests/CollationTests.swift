@@ -74,7 +74,7 @@ import Testing
         #expect(JSONCollation.compare(try json(String(digits.dropLast()) + "7"), float) == .less)
     }
 
-    @Test func ordersUTF8InRootCollation() {
+    @Test func stringsAreOrderedInRootCollation() {
         #expect(JSONCollation.compareStrings("".utf8, "a".utf8) == .less)
         #expect(JSONCollation.compareStrings("a".utf8, "".utf8) == .greater)
         #expect(JSONCollation.compareStrings("".utf8, "".utf8) == .equal)

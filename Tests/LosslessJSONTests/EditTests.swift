@@ -21,7 +21,7 @@ import Testing
         // The whole document.
         (#"{"a":1}"#, "", "[]", "[]"), ("1", "", " 2 ", " 2 "),
     ])
-    func sets(text: String, pointer: String, value: String, expected: String) throws {
+    func settingReplacesOnlyTheValue(text: String, pointer: String, value: String, expected: String) throws {
         #expect(try JSONText(text).setting(pointer, to: value).string == expected)
     }
 
@@ -30,7 +30,7 @@ import Testing
         ("[1]", "/-", "[1,9]"), ("[ ]", "/0", "[9 ]"),
         (#"{"a":[[],[1]]}"#, "/a/0/-", #"{"a":[[9],[1]]}"#),
     ])
-    func inserts(text: String, pointer: String, expected: String) throws {
+    func insertingAddsOnlyTheValue(text: String, pointer: String, expected: String) throws {
         #expect(try JSONText(text).inserting("9", at: pointer).string == expected)
     }
 
@@ -45,7 +45,7 @@ import Testing
         ("[ 1 , 2 , 3 ]", "/2", "[ 1 , 2 ]"), ("[[1]]", "/0/0", "[[]]"),
         (#"{"a":{"b":[{"c":1,"d":2}]}}"#, "/a/b/0/c", #"{"a":{"b":[{"d":2}]}}"#),
     ])
-    func removes(text: String, pointer: String, expected: String) throws {
+    func removingDeletesOnlyTheValue(text: String, pointer: String, expected: String) throws {
         #expect(try JSONText(text).removing(pointer).string == expected)
     }
 

@@ -88,7 +88,7 @@ import Testing
         ("when: {}, then: [merge: {a: {jg: .b}}]", "'jg' is read as the name of a field; did you mean jq?"),
         ("when: {}, then: [merge: {done: yes}]", "yes is a string here; write true for the boolean"),
     ])
-    func warnsAboutRule(rule: String, message: String) throws {
+    func mistakeIsReported(rule: String, message: String) throws {
         let found = try messages("name: a, " + rule)
         #expect(found.count == 1 && found[0].contains(message), "\(found)")
     }
@@ -110,7 +110,7 @@ import Testing
         "when: {}, then: [merge: {a: 'docs(.pdf)', b: '50% <= x', c: US$item5, d: '$indexes', e: '(.5)', f: 'a <% b'}]",
         "when: {}, then: [merge: {if: 'a = b', at: 'x = y', h: './run | less', i: '3.5 - 4.5', j: '.5 | .7'}]",
     ])
-    func acceptsRule(rule: String) throws {
+    func validRuleIsAccepted(rule: String) throws {
         #expect(try messages("name: a, " + rule) == [])
     }
 

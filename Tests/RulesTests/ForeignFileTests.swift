@@ -21,7 +21,7 @@ import Testing
         ),
         ("c.yaml", "version: 1\ngateway: http://h/d\nrules: r.yaml\n", "this is a configuration file, not a rule file"),
     ])
-    func isTheOnlyError(path: String, text: String, message: String) {
+    func foreignFileGivesOneError(path: String, text: String, message: String) {
         let found = errors(text, path: path)
         #expect(found.count == 1 && found.first?.hasPrefix("\(path):1:1: \(message)") == true, "\(found)")
     }

@@ -12,7 +12,7 @@ struct RecordedExplanationTests {
     /// For every recorded selector and document, explaining agrees with matching, and the printed selector parses to
     /// the same selector.
     @Test(arguments: ["couchdb-3.5.0", "collation-couchdb-3.5.0"])
-    func agreesWithMatching(recording: String) throws {
+    func explanationAgreesWithMatching(recording: String) throws {
         let documents = try lines(of: recording + ".docs.ndjson")
         let scratch = MatchScratch()
         let print = SelectorText(literalLimit: .max)

@@ -14,7 +14,7 @@ struct RecordedSelectorTests {
     private static let refusedHere = ["$text", "$default"]
 
     @Test(arguments: ["couchdb-3.5.0", "collation-couchdb-3.5.0"])
-    func agreesWithCouchDB(recording: String) throws {
+    func matchingAgreesWithCouchDB(recording: String) throws {
         let documents = try lines(of: recording + ".docs.ndjson")
         let scratch = MatchScratch()
         var cases = 0

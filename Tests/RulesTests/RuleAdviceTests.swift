@@ -50,7 +50,7 @@ import Testing
                 .decide(#"{"x":1}"#).error != nil)
     }
 
-    @Test func loopsOfFourAndOverSeveralMembersAreFound() throws {
+    @Test func loopsOfFourRulesAndOverSeveralMembersAreFound() throws {
         let four = [Self.step("a", 1, 2), Self.step("d", 4, 1), Self.step("b", 2, 3), Self.step("c", 3, 4)]
         #expect(try warnings(four).count == 1)
         let handOver = try warnings([

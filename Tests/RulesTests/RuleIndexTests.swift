@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: 0..<60)
-    func findsEveryRuleThatMatches(seed: UInt64) throws {
+    func everyMatchingRuleIsFound(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let lines = Self.selectors(&random).enumerated().map { #"{"name":"r\#($0)","when":\#($1),"then":[]}"# }
         let ruleSet = try ruleSet(#"{"version":1,"rules":[\#(lines.joined(separator: ","))]}"#, path: "r.json")

@@ -136,7 +136,7 @@ enum CheckpointHistory {
     }
 
     /// The maximum number of entries of each kind that are kept; 101 in total, with the newest one.
-    private static let reasons = 40
+    private static let maxEntriesPerKind = 40
     private static let runEnds = 20
     private static let hours = 20
     private static let days = 20
@@ -151,7 +151,7 @@ enum CheckpointHistory {
             kept.formUnion(candidates.prefix(limit).map(\.number))
         }
         keep(items, atMost: 1)
-        keep(items.lazy.filter(\.hasReason), atMost: reasons)
+        keep(items.lazy.filter(\.hasReason), atMost: maxEntriesPerKind)
         let ends = items.indices.filter { index in
             index == 0 || items[index - 1].run != items[index].run || index == items.count - 1
                 || items[index + 1].run != items[index].run

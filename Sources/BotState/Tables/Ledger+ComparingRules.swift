@@ -91,7 +91,7 @@ extension Ledger {
     /// How long the rules of a member that has ended without leaving are kept, in seconds. It may restart.
     private static let timeToRestart = 60
     /// The number of records that one transaction deletes.
-    private static let deletedAtOnce = 10_000
+    private static let deletionBatchSize = 10_000
 
     /// The numbers of rules that other members have.
     ///
@@ -174,8 +174,8 @@ extension Ledger {
         try await write { database in
             let deleted = try database.execute(
                 "DELETE FROM last_seen WHERE ctid = ANY (ARRAY(SELECT ctid FROM last_seen WHERE rule = ? LIMIT ?))",
-                [number, Self.deletedAtOnce])
-            guard deleted < Self.deletedAtOnce else { return }
+                [number, Self.deletionBatchSize])
+            guard deleted < Self.deletionBatchSize else { return }
             try database.execute(
                 "DELETE FROM identity WHERE name = ?", [Self.factOfForgotten + String(number)])
         }

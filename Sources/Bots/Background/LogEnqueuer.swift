@@ -9,7 +9,7 @@ final class LogEnqueuer: CandidateEnqueuer {
 
     private let term: LeaderTerm
     /// The log position of the last document that was enqueued.
-    private let end = Locked<Int64>(0)
+    private let lastPosition = Locked<Int64>(0)
 
     /// Valid until the term ends.
     init(_ term: LeaderTerm) { self.term = term }
@@ -24,12 +24,12 @@ final class LogEnqueuer: CandidateEnqueuer {
         let entries = times.sorted().map { FeedEntry(.due, $0) } + counted.sorted().map { FeedEntry(.uncounted, $0) }
         guard !entries.isEmpty else { return 0 }
         let n = try await term.append(entries)
-        end.withLock { $0 = n }
+        lastPosition.withLock { $0 = n }
         return entries.count
     }
 
     func waitUntilSettled() async throws -> Bool {
         try await Task.sleep(for: Self.interval)
-        return try await term.hasPassed(end.withLock(\.self))
+        return try await term.hasPassed(lastPosition.withLock(\.self))
     }
 }

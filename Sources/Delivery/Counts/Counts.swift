@@ -138,7 +138,7 @@ package final class Counts: Sendable {
     }
 
     /// Keeps this process's rules on record for the other members, until it is cancelled.
-    package func keepRecorded() async throws {
+    package func keepRulesRecorded() async throws {
         while true {
             try await Task.sleep(for: Self.countingCheckInterval * 5)
             guard !aggregates.isEmpty else { continue }

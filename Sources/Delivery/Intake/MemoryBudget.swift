@@ -22,7 +22,7 @@ actor MemoryBudget {
     /// The room that the last such document took.
     private var largeDocumentBytes = 0
     /// How many times readers were woken.
-    private(set) var wakes = 0
+    private(set) var wakeCount = 0
 
     /// Both limits apply.
     ///
@@ -80,7 +80,7 @@ actor MemoryBudget {
     private func wake() {
         let woken = waiting
         waiting = []
-        wakes += woken.count
+        wakeCount += woken.count
         for continuation in woken { continuation.resume() }
         wakeReadings()
     }

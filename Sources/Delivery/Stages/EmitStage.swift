@@ -7,7 +7,7 @@ internal import Rules
 /// Writes the lines that rules emit. They are on disk when it has answered.
 struct EmitStage: EffectStage {
     /// How many bytes of lines are written at once. `for_each` can make many long lines from one document.
-    private static let portion = 4 << 20
+    private static let portionBytes = 4 << 20
 
     let context: RoundContext
 
@@ -31,7 +31,7 @@ struct EmitStage: EffectStage {
                 let line = emit.bytes(context.identity(of: effect, action: "emit", in: plan))
                 lines.append((emit.target, line))
                 byteCount += line.count
-                guard byteCount >= Self.portion else { continue }
+                guard byteCount >= Self.portionBytes else { continue }
                 try await write(lines, to: outputs)
                 (lines, byteCount) = ([], 0)
             }

@@ -66,7 +66,7 @@ struct RelatedStage: EffectStage {
                 batch.append(order)
                 found.append(ids)
             case .tooMany:
-                result.fail(order.plan, PlanFailure(rule: order.rule, reason: order.tooMany))
+                result.fail(order.plan, PlanFailure(rule: order.rule, reason: order.tooManyMessage))
             }
         }
         orders.removeFirst(answers.count)

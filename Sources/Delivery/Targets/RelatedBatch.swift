@@ -23,7 +23,7 @@ struct RelatedOrder: TargetOrder {
     }
 
     /// Why nothing is done if more documents match than the rule allows.
-    var tooMany: String {
+    var tooManyMessage: String {
         "related: more documents match \(effect.selector.excerpt) than the limit of \(effect.limit) allows, so nothing "
             + "was done to any of them; if this is intended, raise 'limit' and retry the dead letter"
     }

@@ -54,12 +54,12 @@ package struct FeedReader: Sendable {
         var progress = Progress(
             position: start,
             retrier: Retrier(RetryPolicy.forKnownGateway(retries), logger: logger, noteRetry: listener.noteRetry),
-            asked: start, pace: FeedPace(start: start, maxPause: waits.maxPause))
+            lastSince: start, pace: FeedPace(start: start, maxPause: waits.maxPause))
         while true {
             try Task.checkCancellation()
             let began = ContinuousClock.now
             progress.hasRows = false
-            progress.asked = progress.position
+            progress.lastSince = progress.position
             do {
                 try await readAnswer(&progress, receive)
                 if try await endAnswer(&progress, began) { return }
@@ -129,7 +129,7 @@ package struct FeedReader: Sendable {
         /// Whether the last answer had rows.
         var hasRows = false
         /// The `since` of the last request.
-        var asked: SequenceID
+        var lastSince: SequenceID
         var pace: FeedPace
         /// Consecutive requests that ended while idle.
         var consecutiveIdleEnds = 0
@@ -140,7 +140,7 @@ package struct FeedReader: Sendable {
         var missingKeyspaceCount = 0
 
         /// Whether the last answer did not advance past its `since`.
-        var hasNoProgress: Bool { !hasRows || position == asked }
+        var hasNoProgress: Bool { !hasRows || position == lastSince }
     }
 
     private struct EndReached: Error {}

@@ -6,14 +6,14 @@ package enum ErrorLimit: Sendable, Equatable {
     case percent(Double)
 
     /// With fewer documents, a percentage is not meaningful.
-    private static let sample = 100
+    private static let minSample = 100
 
     /// - Parameter isFinal: Whether the run has ended. A percentage then counts, however few documents there were.
     package func isExceeded(by failures: Failures, isFinal: Bool = false) -> Bool {
         switch self {
         case .count(let limit): return failures.count > limit
         case .percent(let limit):
-            guard failures.documents >= Self.sample || isFinal else { return false }
+            guard failures.documents >= Self.minSample || isFinal else { return false }
             return Double(failures.count) * 100 > limit * Double(failures.documents)
         }
     }

@@ -13,7 +13,7 @@ package struct AdaptiveRate: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     /// The lowest limit, in documents per second.
-    static let least = 10.0
+    static let minRate = 10.0
     /// The assumed rate before the first write.
     private static let assumedRate = 1000.0
     private static let maxDelay: Duration = .seconds(10)
@@ -54,7 +54,7 @@ package struct AdaptiveRate: Sendable {
         guard hasWrittenSince else { return }
         hasWrittenSince = false
         refusedRate = limit ?? recentRate(now)
-        limit = max(Self.least, refusedRate / 2)
+        limit = max(Self.minRate, refusedRate / 2)
         nextWriteTime = max(nextWriteTime ?? now, now + .seconds(1))
     }
 
@@ -80,7 +80,7 @@ package struct AdaptiveRate: Sendable {
         let recent = written.filter { $0.at.duration(to: now) <= Self.window }
         let documents = recent.reduce(0) { $0 + $1.documents }
         guard documents > 0, let first = recent.first?.at else { return Self.assumedRate }
-        return max(Self.least, Double(documents) / max(1, first.duration(to: now) / .seconds(1)))
+        return max(Self.minRate, Double(documents) / max(1, first.duration(to: now) / .seconds(1)))
     }
 }
 

@@ -29,7 +29,7 @@ struct DocumentFailures: Sendable {
     /// No server refuses requests of this size: 64 KiB.
     private static let acceptedSize = 64 << 10
     /// How long a failure is remembered: its document may have been settled in another way.
-    private static let memory: Duration = .seconds(600)
+    private static let failureLifetime: Duration = .seconds(600)
 
     private var failures: [DocumentID: Failures] = [:]
     private var firewalled = 0
@@ -107,14 +107,14 @@ struct DocumentFailures: Sendable {
 
     /// Nil if the last failure is too long ago.
     private func recent(_ id: DocumentID, _ now: ContinuousClock.Instant) -> Failures? {
-        failures[id].flatMap { $0.last.duration(to: now) < Self.memory ? $0 : nil }
+        failures[id].flatMap { $0.last.duration(to: now) < Self.failureLifetime ? $0 : nil }
     }
 
     /// Drops old entries if there are many.
     private mutating func remember(_ failure: Failures?, _ id: DocumentID, _ now: ContinuousClock.Instant) {
         failures[id] = failure
         guard failures.count > Self.maxRemembered else { return }
-        failures = failures.filter { $0.value.last.duration(to: now) < Self.memory }
+        failures = failures.filter { $0.value.last.duration(to: now) < Self.failureLifetime }
     }
 }
 

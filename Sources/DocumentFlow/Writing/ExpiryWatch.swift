@@ -15,7 +15,7 @@ package final class ExpiryWatch: Sendable {
     }
 
     /// The largest document that is checked.
-    private static let longest = 64 << 10
+    private static let maxCheckedBytes = 64 << 10
     /// The number of documents of a request that are tried to find an existing one.
     private static let candidates = 10
 
@@ -29,7 +29,9 @@ package final class ExpiryWatch: Sendable {
     package func check(_ documents: ArraySlice<BulkDocument>, at gateway: Gateway, _ logger: Logger) async {
         guard !gateway.keepsExpiry, gateway.dialect.expiresDocuments, isDue(documents.count) else { return }
         let update = documents.prefix(Self.candidates).first { document in
-            guard document.byteCount <= Self.longest, let text = try? JSONText(Array(document.segments.joined())) else {
+            guard document.byteCount <= Self.maxCheckedBytes,
+                let text = try? JSONText(Array(document.segments.joined()))
+            else {
                 return false
             }
             return text.root["_rev"] != nil && text.root["_deleted"]?.bool != true

@@ -21,7 +21,7 @@ extension Router {
     }
 
     /// Answers below this size are sent whole with `Content-Length`, as the real gateway does.
-    private static let wholeLimit = 2_048
+    private static let unstreamedLimit = 2_048
 
     /// Everything up to the last sequence at the time of the request, so that it never chases writers.
     private func normalFeed(_ parameters: FeedRequest) async throws -> Answer {
@@ -30,7 +30,7 @@ extension Router {
             store, parameters, since: parameters.since, through: end, limit: parameters.limit, separator: ",")
         let first = try reader.next()
         let fields = [HTTPField.neverCached, .json]
-        if reader.isDone, first.text.count < Self.wholeLimit {
+        if reader.isDone, first.text.count < Self.unstreamedLimit {
             return Answer(
                 status: 200, fields: fields,
                 body: .whole(ChangesArray.opening + first.text + ChangesArray.closing(first, reader, parameters)))

@@ -21,14 +21,14 @@ struct RevocationQuery {
         let losses = losses.filter { $0.value <= end && FeedPosition(0, trigger: $0.value + 1) > since }
         guard !losses.isEmpty else { return [] }
         var due: [String: ChannelChange] = [:]
-        try collect(placed, losses, db, &due)
+        try collect(remainingDocuments, losses, db, &due)
         try collect(removed, losses, namesChannels: true, db, &due)
         if losses[RequestUser.starChannel] != nil { try collect(all, losses, db, &due) }
         return Array(due.values)
     }
 
     /// Documents that are still in those channels.
-    private var placed: String {
+    private var remainingDocuments: String {
         """
         SELECT d.id, d.sequence, c.channel, c.sequence, r.revision, r.deleted, d.key AS document
         FROM document_channels c JOIN documents d ON d.key = c.document JOIN revisions r ON r.key = d.winner

@@ -31,7 +31,7 @@ private struct PrincipalUpdate {
     private let before: [String: Principal]
     private let disabled: Set<String>
     /// Removed roles, with the grants they had.
-    private var gone: [String: Principal]
+    private var removedPrincipals: [String: Principal]
     private var sequence: Int
     private var principals: [String: Principal] = [:]
 
@@ -40,7 +40,7 @@ private struct PrincipalUpdate {
         sequence = try Store.lastSequence(db)
         var before: [String: Principal] = [:]
         var disabled: Set<String> = []
-        var gone: [String: Principal] = [:]
+        var removedPrincipals: [String: Principal] = [:]
         for row in try Row.fetchAll(db, sql: "SELECT key, sequence, disabled FROM principals") {
             before[row[0]] = Principal(sequence: row[1])
             if row[2] { disabled.insert(row[0]) }
@@ -48,18 +48,18 @@ private struct PrincipalUpdate {
         for row in try Row.fetchAll(db, sql: "SELECT principal, collection, name, sequence, ended FROM grants") {
             let key: String = row[0]
             let grant = Grant(collection: row[1], name: row[2])
-            var principal = before[key] ?? gone[key] ?? Principal(sequence: 0)
+            var principal = before[key] ?? removedPrincipals[key] ?? Principal(sequence: 0)
             if let ended = row[4] as Int? { principal.lost[grant] = ended } else { principal.grants[grant] = row[3] }
-            if before[key] != nil { before[key] = principal } else { gone[key] = principal }
+            if before[key] != nil { before[key] = principal } else { removedPrincipals[key] = principal }
         }
         self.before = before
         self.disabled = disabled
-        self.gone = gone
+        self.removedPrincipals = removedPrincipals
     }
 
     mutating func settle(_ key: String, _ grants: Set<Grant>, flag isDisabled: Bool = false) throws {
         let known = before[key]
-        var principal = known ?? gone.removeValue(forKey: key) ?? Principal(sequence: 0)
+        var principal = known ?? removedPrincipals.removeValue(forKey: key) ?? Principal(sequence: 0)
         let isSame = Set(principal.grants.keys) == grants && disabled.contains(key) == isDisabled
         if known == nil || !isSame {
             let isFirstGuest = known == nil && key == Principal.user(nil)
@@ -102,12 +102,12 @@ private struct PrincipalUpdate {
             if Principal.isRole(key) {
                 sequence += 1
                 for grant in known.grants.keys { role.lose(grant, at: sequence) }
-                gone[key] = role
+                removedPrincipals[key] = role
             }
             try writeGrants(of: key, Principal.isRole(key) ? role : Principal(sequence: 0))
         }
         try db.execute(sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [sequence])
-        let all = try principals.merging(gone) { current, _ in current }.map { key, principal in
+        let all = try principals.merging(removedPrincipals) { current, _ in current }.map { key, principal in
             var principal = principal
             principal.computed = try PrincipalReader(db: db).computed(key)
             return (key, principal)

@@ -22,7 +22,7 @@ extension GatewayDialect {
     ///
     /// - Note: Source: recorded, CouchDB 3.5.0 and Sync Gateway 3.3.7 and 4.1.1. CouchDB has `uuid` since 1.3 and the
     ///   other members since 2.1; `[vendor]` in its configuration can be any name.
-    func sent(_ greeting: SmallJSON) -> Bool {
+    func matchesGreeting(_ greeting: SmallJSON) -> Bool {
         switch self {
         case .syncGateway:
             greeting["version"]?.string?.hasPrefix(vendor) == true || greeting["node_uid"] != nil
@@ -32,7 +32,7 @@ extension GatewayDialect {
     }
 
     /// Whether `information`, the answer to `GET /{db}/`, has members that only this server sends.
-    func described(_ information: SmallJSON) -> Bool {
+    func matchesDatabaseInfo(_ information: SmallJSON) -> Bool {
         switch self {
         case .syncGateway: ["state", "committed_update_seq"].contains { information[$0] != nil }
         case .couchDB: ["sizes", "cluster", "doc_count"].contains { information[$0] != nil }

@@ -21,14 +21,14 @@ public enum GatewayDialect: String, Sendable, CaseIterable {
     /// Nil if the answer matches neither server.
     init?(greeting: SmallJSON) {
         let vendor = greeting["vendor"]?["name"]?.string
-        let found = Self.allCases.first { $0.vendor == vendor } ?? Self.allCases.first { $0.sent(greeting) }
+        let found = Self.allCases.first { $0.vendor == vendor } ?? Self.allCases.first { $0.matchesGreeting(greeting) }
         guard let found else { return nil }
         self = found
     }
 
     /// From the answer to `GET /{db}/`, for servers whose root page a proxy hides. Nil if it matches neither server.
     init?(information: SmallJSON) {
-        guard let found = Self.allCases.first(where: { $0.described(information) }) else { return nil }
+        guard let found = Self.allCases.first(where: { $0.matchesDatabaseInfo(information) }) else { return nil }
         self = found
     }
 }

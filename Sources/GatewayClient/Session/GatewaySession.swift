@@ -58,20 +58,20 @@ struct GatewaySession: Sendable {
             }
         }
         // A proxy's cookie does not concern the session.
-        if Self.deciding(cookies).contains(where: { known in new.contains { $0.name == known.name } }) {
+        if Self.sessionCookies(cookies).contains(where: { known in new.contains { $0.name == known.name } }) {
             session.renewal = Self.renewal(of: session.cookies, at: now)
         }
         return session
     }
 
     /// The cookies that identify the session: those with a usual name, or all if none has one.
-    private static func deciding(_ cookies: [Cookie]) -> [Cookie] {
+    private static func sessionCookies(_ cookies: [Cookie]) -> [Cookie] {
         let usual = cookies.filter { usualNames.contains($0.name) }
         return usual.isEmpty ? cookies : usual
     }
 
     private static func renewal(of cookies: [Cookie], at now: Instant) -> Instant {
-        let age = deciding(cookies).compactMap(\.age).min()
+        let age = sessionCookies(cookies).compactMap(\.age).min()
         return now + .seconds(min(max(0, age ?? usualLifetime), usualLifetime)) * 0.9
     }
 }

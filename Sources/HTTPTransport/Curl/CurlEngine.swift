@@ -30,7 +30,7 @@ actor CurlEngine {
     /// The number of rounds of the thread; it sleeps in between.
     private(set) var rounds = 0
     /// Why no more requests can be sent.
-    private var end: HTTPTransportError?
+    private var endReason: HTTPTransportError?
 
     /// `curl_global_init`, once per process. Thread-safe: Swift initialises a global only once.
     private static let isGloballyReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
@@ -96,8 +96,8 @@ actor CurlEngine {
 
     /// Aborts everything and closes all connections. Later requests fail with `error`.
     func close(_ error: HTTPTransportError) {
-        guard end == nil else { return }
-        end = error
+        guard endReason == nil else { return }
+        endReason = error
         for transfer in transfers.values { finish(transfer, .failure(error)) }
         marked.list = []
         curl_multi_cleanup(multi)
@@ -105,7 +105,7 @@ actor CurlEngine {
 
     /// Why a request of the current task must not begin.
     private var refusal: HTTPTransportError? {
-        Task.isCancelled ? HTTPTransportError(.cancelled, "cancelled before it was sent") : end
+        Task.isCancelled ? HTTPTransportError(.cancelled, "cancelled before it was sent") : endReason
     }
 
     private func start(_ transfer: CurlTransfer) {

@@ -6,18 +6,18 @@ internal import Rules
 /// One request for a content, and the meaning of its response.
 struct DownloadExchange: Sendable {
     enum Outcome: Sendable {
-        /// - Parameter span: How long the content may be used without asking again. Nil: it must not be cached.
-        case content(AttachmentContent, DownloadRecord, span: Duration?)
+        /// - Parameter freshness: How long the content may be used without asking again. Nil: it must not be cached.
+        case content(AttachmentContent, DownloadRecord, freshness: Duration?)
         /// 304: the content has not changed since ``known``.
-        case same(span: Duration?)
+        case same(freshness: Duration?)
         /// Refused for good: the document becomes a dead letter.
         case refused(reason: String)
         case failed(ReceiverFailure)
     }
 
     /// How long a content is used without asking again, unless the server says so.
-    static let defaultFreshTime: Duration = .seconds(300)
-    private static let maxFreshTime = 86_400
+    static let defaultFreshness: Duration = .seconds(300)
+    private static let maxFreshness = 86_400
     /// The maximum number of characters of an `ETag` or `Last-Modified` that is sent back.
     private static let validatorLimit = 1024
 
@@ -49,7 +49,7 @@ struct DownloadExchange: Sendable {
         if let failure = ReceiverFailure(response, of: request.place) { return .failed(failure) }
         switch status {
         case 200: return try await content(response)
-        case 304 where known != nil: return .same(span: Self.span(response.headers))
+        case 304 where known != nil: return .same(freshness: Self.freshness(response.headers))
         case 300..<400:
             return refused(
                 "answered HTTP \(status), a redirect; redirects are not followed: set 'url' to the new address")
@@ -81,7 +81,7 @@ struct DownloadExchange: Sendable {
         let record = DownloadRecord(
             etag: Self.validator(headers["ETag"]), lastModified: Self.validator(headers["Last-Modified"]),
             sha1: content.sha1, md5: content.md5, length: content.length, contentType: type)
-        return .content(content, record, span: Self.span(headers))
+        return .content(content, record, freshness: Self.freshness(headers))
     }
 
     /// Nil if the validator can't be sent back, or is longer than servers accept. Then the content is downloaded
@@ -105,15 +105,15 @@ struct DownloadExchange: Sendable {
     /// How long a response may be used without asking again, at most a day. Nil if it must not be cached.
     ///
     /// - Note: Source: RFC 9111, section 5.2.2.
-    static func span(_ headers: HTTPHeaders) -> Duration? {
+    static func freshness(_ headers: HTTPHeaders) -> Duration? {
         let fields = headers.values(of: "Cache-Control").joined(separator: ",").lowercased().filter { $0 != " " }
         let directives = fields.split(separator: ",").map(String.init)
         if directives.contains("no-store") { return nil }
         if directives.contains("no-cache") { return .zero }
-        guard let age = directives.first(where: { $0.hasPrefix("max-age=") }) else { return defaultFreshTime }
+        guard let age = directives.first(where: { $0.hasPrefix("max-age=") }) else { return defaultFreshness }
         let digits = age.dropFirst("max-age=".count)
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return defaultFreshTime }
-        return .seconds(min(Int(digits) ?? .max, maxFreshTime))
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return defaultFreshness }
+        return .seconds(min(Int(digits) ?? .max, maxFreshness))
     }
 
     // MARK: - Failures

@@ -154,13 +154,13 @@ package actor Downloads {
         // The run ended the request, not the server.
         if Task.isCancelled { return .later(reason: Self.stopping, due: .now) }
         switch outcome {
-        case .content(let content, let record, let span):
+        case .content(let content, let record, let freshness):
             succeed(request, sent)
-            await keep(content, record, span, key)
+            await keep(content, record, freshness, key)
             return .ready(answer(request, record, content) ?? .content(content, contentType: record.contentType))
-        case .same(let span):
+        case .same(let freshness):
             succeed(request, sent)
-            if let known, let answer = confirmed(request, key, known, span) { return .ready(answer) }
+            if let known, let answer = confirmed(request, key, known, freshness) { return .ready(answer) }
             // The content was dropped from the cache meanwhile.
             return .later(reason: "the content must be downloaded again", due: .now)
         case .refused(let reason):
@@ -268,9 +268,9 @@ package actor Downloads {
     }
 
     private func confirmed(
-        _ request: DownloadRequest, _ key: DownloadCache.Key, _ known: DownloadRecord, _ span: Duration?
+        _ request: DownloadRequest, _ key: DownloadCache.Key, _ known: DownloadRecord, _ freshness: Duration?
     ) -> DownloadAnswer? {
-        let until = Instant.now + (span ?? .zero)
+        let until = Instant.now + (freshness ?? .zero)
         guard let cached = cache.entry(key), cached.record == known else {
             cache.insert(known, nil, freshUntil: until, key)
             return answer(request, known, nil)
@@ -281,14 +281,14 @@ package actor Downloads {
 
     /// Caches a content and records its digest. Ignores errors, because losing the record is harmless.
     private func keep(
-        _ content: AttachmentContent, _ record: DownloadRecord, _ span: Duration?, _ key: DownloadCache.Key
+        _ content: AttachmentContent, _ record: DownloadRecord, _ freshness: Duration?, _ key: DownloadCache.Key
     ) async {
-        if let span {
-            cache.insert(record, content, freshUntil: Instant.now + span, key)
+        if let freshness {
+            cache.insert(record, content, freshUntil: Instant.now + freshness, key)
         } else {
             cache.remove(key)
         }
-        let kept = span != nil && record.canBeValidated ? record : nil
+        let kept = freshness != nil && record.canBeValidated ? record : nil
         try? await ledger.note(kept, of: key.url, tokenFile: key.tokenFile)
     }
 

@@ -11,7 +11,7 @@ struct ContentCodings {
     }
 
     /// The maximum number of codings that are decoded. No server uses several.
-    private static let most = 4
+    private static let maxCodings = 4
 
     /// In lower case, in the order in which they were applied; without `identity`.
     private let names: [String]
@@ -26,7 +26,9 @@ struct ContentCodings {
     ///
     /// - Parameter limit: The maximum number of bytes that each step may produce.
     func decode(_ body: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
-        guard names.count <= Self.most else { throw Failure(reason: "it has too many content codings, \(names.count)") }
+        guard names.count <= Self.maxCodings else {
+            throw Failure(reason: "it has too many content codings, \(names.count)")
+        }
         var body = body
         for name in names.reversed() where !body.isEmpty {
             guard ["gzip", "x-gzip"].contains(name) else {

@@ -19,14 +19,14 @@ struct ReceiverPace: Sendable {
     private static let delayPerRequest: Duration = .milliseconds(10)
     /// Retry times are rounded up to multiples of this many seconds, so that documents are read together.
     private static let retryGrid = 0.5
-    /// The weight of the newest answer in ``usual``.
+    /// The weight of the newest answer in ``typicalTime``.
     private static let weight = 0.125
 
     /// Concurrent requests.
     private let places: Int
     /// The geometric mean of recent response times, of which one hanging request changes little. Its logarithm is stored.
     /// Nil: no request has ended.
-    private var usual: Double?
+    private var typicalTime: Double?
     /// When the requests in flight began.
     private var begun: [Instant] = []
     /// How many deferred requests retry in each second from ``start`` on.
@@ -48,7 +48,7 @@ struct ReceiverPace: Sendable {
     mutating func end(start: Instant, now: Instant) {
         if let index = begun.firstIndex(of: start) { begun.remove(at: index) }
         let time = log(max(start.duration(to: now) / .seconds(1), 0.001))
-        usual = usual.map { $0 + (time - $0) * Self.weight } ?? time
+        typicalTime = typicalTime.map { $0 + (time - $0) * Self.weight } ?? time
     }
 
     /// Whether a request usually takes at least this time, or all places are taken by requests that do.
@@ -56,7 +56,7 @@ struct ReceiverPace: Sendable {
     /// - Parameter waiting: How many requests are ahead in the queue.
     func isSlower(than time: Duration, waiting: Int, now: Instant) -> Bool {
         let seconds = time / .seconds(1)
-        if let usual, exp(usual) >= seconds { return true }
+        if let typicalTime, exp(typicalTime) >= seconds { return true }
         if let interval = interval(now), interval * Double(waiting) >= seconds { return true }
         return begun.count >= places && begun.allSatisfy { $0.duration(to: now) >= time }
     }
@@ -101,10 +101,10 @@ struct ReceiverPace: Sendable {
 
     /// The expected seconds between two free places. Nil if no request has been sent.
     func interval(_ now: Instant) -> Double? {
-        let usual = usual.map { exp($0) }
+        let typicalTime = typicalTime.map { exp($0) }
         // A request in flight takes at least as long as it has taken so far.
-        let times = begun.map { max(usual ?? 0, $0.duration(to: now) / .seconds(1)) }
-        let free = usual.map { Double(places - min(places, times.count)) / $0 } ?? 0
+        let times = begun.map { max(typicalTime ?? 0, $0.duration(to: now) / .seconds(1)) }
+        let free = typicalTime.map { Double(places - min(places, times.count)) / $0 } ?? 0
         let rate = times.reduce(free) { $0 + ($1 > 0 ? 1 / $1 : .infinity) }
         return rate > 0 && rate.isFinite ? 1 / rate : nil
     }

@@ -166,9 +166,9 @@ package final class WebhookSender: Sendable {
     }
 
     private func judge(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> ExchangeResult {
-        let place = Self.place(effect)
+        let urlWithoutQuery = Self.urlWithoutQuery(effect)
         let status = response.status
-        if let failure = ReceiverFailure(response, of: place) {
+        if let failure = ReceiverFailure(response, of: urlWithoutQuery) {
             await Self.skip(response.body)
             throw failure
         }
@@ -177,14 +177,14 @@ package final class WebhookSender: Sendable {
         case 300..<400:
             response.body.cancel()
             return .refused(
-                "webhook: \(place) answered HTTP \(status), a redirect\(Self.target(response)); redirects are not "
+                "webhook: \(urlWithoutQuery) answered HTTP \(status), a redirect\(Self.target(response)); redirects are not "
                     + "followed: set 'url' to the new address")
         default:
             let beginning = ContentCodings(response.headers).decodeBeginning(
                 await Self.beginning(response.body), limit: Self.shownBytes)
             let text = WebhookAnswer.excerpt(ResponseText(response.headers).decodeBeginning(beginning))
             return .refused(
-                "webhook: \(place) refused the event with HTTP \(status)"
+                "webhook: \(urlWithoutQuery) refused the event with HTTP \(status)"
                     + (text.isEmpty ? "" : ": \(text)"))
         }
     }
@@ -195,7 +195,7 @@ package final class WebhookSender: Sendable {
             return .accepted(nil)
         }
         let tooLarge =
-            "webhook: \(Self.place(effect)) accepted the event, but its response is larger than 1 MiB and is not merged; "
+            "webhook: \(Self.urlWithoutQuery(effect)) accepted the event, but its response is larger than 1 MiB and is not merged; "
             + "make the response smaller, or remove 'response'"
         let body: [UInt8]
         do throws(HTTPTransportError) {
@@ -217,13 +217,14 @@ package final class WebhookSender: Sendable {
         }
         guard let answer = WebhookAnswer.json(response, text) else {
             return .refused(
-                "webhook: the response of \(Self.place(effect)) can't be read as JSON or text; remove 'response'")
+                "webhook: the response of \(Self.urlWithoutQuery(effect)) can't be read as JSON or text; remove 'response'"
+            )
         }
         return .accepted(answer)
     }
 
     private static func unreadable(_ effect: WebhookEffect, _ reason: String, _ remedy: String) -> String {
-        "webhook: \(place(effect)) accepted the event, but its response can't be decoded and is not merged: \(reason); "
+        "webhook: \(urlWithoutQuery(effect)) accepted the event, but its response can't be decoded and is not merged: \(reason); "
             + "\(remedy), or remove 'response'"
     }
 
@@ -240,22 +241,22 @@ package final class WebhookSender: Sendable {
     }
 
     private func judge(_ error: HTTPTransportError, _ effect: WebhookEffect) throws -> ExchangeResult {
-        let place = Self.place(effect)
+        let urlWithoutQuery = Self.urlWithoutQuery(effect)
         if Task.isCancelled { throw CancellationError() }
         if error.code == .outOfResources { throw RunError(.outOfResources, "webhook: \(error)") }
         if error.code == .addressRefused {
             return .refused(
-                "webhook: \(place) has a link-local address, which is refused because cloud providers serve credentials "
+                "webhook: \(urlWithoutQuery) has a link-local address, which is refused because cloud providers serve credentials "
                     + "there; correct the host in 'url'")
         }
         if [.badURL, .invalidRequest, .tooLarge].contains(error.code) {
-            return .refused("webhook: \(place): \(error.message)")
+            return .refused("webhook: \(urlWithoutQuery): \(error.message)")
         }
         throw ReceiverFailure(error)
     }
 
     /// The URL without its query, which may hold a secret.
-    private static func place(_ effect: WebhookEffect) -> String {
+    private static func urlWithoutQuery(_ effect: WebhookEffect) -> String {
         effect.access.origin + effect.path.prefix { $0 != "?" }
     }
 

@@ -95,7 +95,7 @@ package struct LeafPair {
 /// mistaken for a change of the settled content.
 package struct CommonHistory {
     /// The maximum number of revisions of a leaf that are inspected.
-    private static let reach = 20
+    private static let maxInspected = 20
 
     /// The leaves with the histories used for the comparison.
     package let pair: LeafPair
@@ -122,7 +122,7 @@ package struct CommonHistory {
 
     /// A leaf with the other leaf's history appended, from the revision that it has settled.
     private static func joined(_ leaf: ConflictLeaf, to other: ConflictLeaf) -> (ConflictLeaf, settlement: String)? {
-        for (age, revision) in other.history.prefix(reach).enumerated() {
+        for (age, revision) in other.history.prefix(maxInspected).enumerated() {
             guard let index = SettlingRevision.settlement(of: revision, in: leaf) else { continue }
             let history = leaf.history[1...].prefix(index) + other.history[age...]
             let joined = ConflictLeaf(leaf.document, revision: leaf.revision, after: Array(history))

@@ -5,7 +5,7 @@ package import LosslessJSON
 /// knows, and with the attachments in the form for the target.
 package enum ReplicatedBody {
     /// Members that the source adds and other servers refuse.
-    private static let left: Set<String> = ["_cv", "_attachments"]
+    private static let omittedMembers: Set<String> = ["_cv", "_attachments"]
 
     /// - Parameter entries: The entries of `_attachments`; if empty, there is no such member.
     package static func bytes(of text: JSONText, attachments entries: [(name: String, json: [UInt8])]) -> [UInt8] {
@@ -13,7 +13,7 @@ package enum ReplicatedBody {
         if entries.isEmpty, root["_cv"] == nil, root["_attachments"] == nil { return Array(root.bytes) }
         var body = JSONWriter(minimumCapacity: text.bytes.count + entries.reduce(0) { $0 + $1.json.count + 40 })
         body.object { body in
-            for member in root.members where !left.contains(member.name.string ?? "") {
+            for member in root.members where !omittedMembers.contains(member.name.string ?? "") {
                 body.raw(text.bytes[member.range])
             }
             guard !entries.isEmpty else { return }

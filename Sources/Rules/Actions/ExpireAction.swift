@@ -20,7 +20,7 @@ struct ExpireAction: Action {
     private static let removal = "never"
     private static let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
     /// 100 years.
-    private static let longest = 36_525 * 86_400
+    private static let maxSeconds = 36_525 * 86_400
     private static let place = JSONPointer(tokens: [DocumentExpiry.member])
     private static let remedy = TimeReading.Limits.writtenExpiry.textRemedy
 
@@ -122,7 +122,7 @@ struct ExpireAction: Action {
         if text == removal { return .success(.never) }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         if let number = Int(digits), let unit = units[String(text.dropFirst(digits.count))] {
-            guard (1...longest / unit).contains(number) else {
+            guard (1...maxSeconds / unit).contains(number) else {
                 return .failure(
                     Refusal(reason: "which is not between 1s and 100 years; write a time from now such as 30d"))
             }

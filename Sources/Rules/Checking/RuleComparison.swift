@@ -129,11 +129,11 @@ struct RuleComparison {
         guard let earlierEdit = rules[other].prediction.lastEdits[path], edit.undoes(earlierEdit) else {
             return false
         }
-        return returns(index, by: other) || returns(other, by: index)
+        return firesAgain(index, after: other) || firesAgain(other, after: index)
     }
 
     /// Whether the first rule makes the second fire, which makes the first fire again.
-    private func returns(_ first: Int, by second: Int) -> Bool {
+    private func firesAgain(_ first: Int, after second: Int) -> Bool {
         var state = after[first]
         guard state.certainlyFires(rules[second]) else { return false }
         state.apply(rules[second].prediction)

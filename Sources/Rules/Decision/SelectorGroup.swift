@@ -15,7 +15,7 @@ package final class SelectorGroup {
     private let selectors: [Selector]
     private var fields: [Field] = []
     /// Selectors that no field can exclude.
-    private var others: [Int] = []
+    private var unindexed: [Int] = []
     private let scratch = MatchScratch()
 
     /// - Parameter selectors: In any order. The results are indexes in this list.
@@ -29,7 +29,7 @@ package final class SelectorGroup {
         for (index, keys) in keys.enumerated() {
             let best = keys.min { uses[$0.path]?[$0.text] ?? 0 < uses[$1.path]?[$1.text] ?? 0 }
             guard let best else {
-                others.append(index)
+                unindexed.append(index)
                 continue
             }
             let place = places[best.path] ?? fields.count
@@ -46,7 +46,7 @@ package final class SelectorGroup {
     /// decision then reports the error.
     package func matching(_ document: JSONValue) -> [Int] {
         var found: [Int] = []
-        for index in others where matches(index, document) { found.append(index) }
+        for index in unindexed where matches(index, document) { found.append(index) }
         for field in fields {
             guard case .found(let value) = field.path.lookUp(in: document), value.kind == .string else { continue }
             let isPrintable = value.isPlainASCII && !value.rawContent.contains(0x7F)

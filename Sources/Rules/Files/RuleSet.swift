@@ -99,7 +99,7 @@ package final class RuleSet: Sendable {
             rule.aggregate.map { action in
                 AggregateRule(
                     index: index, name: rule.name, fingerprint: Digest.sha256.hex(rule.definition.canonical),
-                    members: action.members, marks: action.marks)
+                    members: action.members, literalMembers: action.literalMembers)
             }
         }
     }

@@ -7,7 +7,7 @@ package final class MemoryLink: EngineLink {
         /// No call reaches the engine.
         package var isUnavailable = false
         /// The number of upcoming changes that are carried out without an answer.
-        package var lostAnswers = 0
+        package var answersToLose = 0
         /// The delay of each call on its way to the engine.
         package var latency = Duration.zero
         /// Calls wait until this is false, or `timeout` passes.
@@ -44,8 +44,8 @@ package final class MemoryLink: EngineLink {
         let isLost =
             isChange
             && state.withLock { faults in
-                guard faults.lostAnswers > 0 else { return false }
-                faults.lostAnswers -= 1
+                guard faults.answersToLose > 0 else { return false }
+                faults.answersToLose -= 1
                 return true
             }
         if isLost { throw .unknownCommit("a fault: the answer is lost") }

@@ -36,7 +36,7 @@ struct FleetBenchmark {
         let first = server.database.post(Self.changesBefore)
         _ = try drain(first, server.database, fleet)
 
-        let (before, written) = (used(fleet), try fleet.writtenBytes())
+        let (before, written) = (used(fleet), try fleet.walPosition())
         let began = ContinuousClock.now
         let numbers = postAll(to: server.database)
         let (after, time) = (used(fleet), (ContinuousClock.now - began).inSeconds)
@@ -51,7 +51,7 @@ struct FleetBenchmark {
             add(latencies[index], "p\(percentile) from the feed to the write", "ms")
         }
         add(rest, "until all are answered", "s")
-        add(Double(try fleet.writtenBytes() - written) / Double(numbers.count), "WAL per change", "bytes")
+        add(Double(try fleet.walPosition() - written) / Double(numbers.count), "WAL per change", "bytes")
         for (start, end) in zip(before, after) { add((end.1 - start.1) / time, end.0, "processors") }
     }
 

@@ -25,7 +25,7 @@ final class FleetProcesses {
     private func rows(_ sql: String) throws -> [[PostgresValue]] { try queue.performNow { try $0.run(sql).rows } }
 
     /// The position of PostgreSQL's log (WAL), in bytes.
-    func writtenBytes() throws -> Int {
+    func walPosition() throws -> Int {
         try rows("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")[0][0].int ?? 0
     }
 

@@ -15,7 +15,8 @@ final class ServiceNotifier: Sendable {
 
         mutating func status(of process: MonitoredProcess) -> String? {
             let bots = process.bots.map {
-                ServiceStatus.Bot(name: $0.name, facts: $0.facts, end: $0.end, deadLetters: $0.openDeadLetters)
+                ServiceStatus.Bot(
+                    name: $0.name, facts: $0.facts, endReason: $0.endReason, deadLetters: $0.openDeadLetters)
             }
             return messages.show(status: status.text(bots, now: .now, seconds: Timestamp.secondsNow))
         }

@@ -9,7 +9,7 @@ struct ServiceStatus {
         let name: String
         let facts: RunFacts
         /// Why it has ended; nil while it runs.
-        var end: String?
+        var endReason: String?
         var deadLetters = 0
     }
 
@@ -51,7 +51,7 @@ struct ServiceStatus {
 
     /// Nil: up to date.
     private mutating func statusText(_ bot: Bot, _ now: ContinuousClock.Instant, _ seconds: Int) -> String? {
-        if let end = bot.end { return "ended: \(end)" }
+        if let reason = bot.endReason { return "ended: \(reason)" }
         let facts = bot.facts
         if let outage = facts.outage {
             if outages[bot.name]?.began != outage.began {

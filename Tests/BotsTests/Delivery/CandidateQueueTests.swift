@@ -302,7 +302,7 @@ import Testing
         for _ in 1...1000 { await Task.yield() }
         await budget.returnRoom(bytes: 1, documents: 1)
         try await room
-        #expect(await budget.wakes <= 1)
+        #expect(await budget.wakeCount <= 1)
     }
 
     @Test(.timeLimit(.minutes(5)))

@@ -47,8 +47,8 @@ import Testing
             (["max-age=99999999999999999999"], .seconds(86_400)),
             (["max-age=x"], .seconds(300)), (["private", "max-age=5"], .seconds(5)),
         ] as [([String], Duration?)])
-    func freshnessFollowsCacheControl(values: [String], span: Duration?) {
-        #expect(DownloadExchange.span(HTTPHeaders(values.map { ("Cache-Control", $0) })) == span)
+    func freshnessFollowsCacheControl(values: [String], freshness: Duration?) {
+        #expect(DownloadExchange.freshness(HTTPHeaders(values.map { ("Cache-Control", $0) })) == freshness)
     }
 
     @Test func ledgerStoresDownloads() async throws {

@@ -185,7 +185,7 @@ import Testing
         #expect(!isCut(Self.closed, after: .milliseconds(3)))
         #expect(!isCut(GatewayError(.badRequest, "no", status: 400), after: .seconds(30)))
         guard case .silent = IdleCheck.outcome(of: GatewayError(.timedOut, "no"), after: .seconds(57)) else {
-            Issue.record("a request that nobody ends")
+            Issue.record("a request without an end")
             return
         }
     }

@@ -75,14 +75,14 @@ import Testing
     private let now = ContinuousClock.now
 
     private func bot(
-        _ phase: RunFacts.Phase, named name: String = "todo", behindFor span: Int? = nil, end: String? = nil,
+        _ phase: RunFacts.Phase, named name: String = "todo", behindFor span: Int? = nil, endReason: String? = nil,
         deadLetters: Int = 0, _ change: (inout RunFacts) -> Void = { _ in }
     ) -> ServiceStatus.Bot {
         var facts = RunFacts()
         facts.phase = phase
         facts.behindSince = span.map { now - .seconds($0) }
         change(&facts)
-        return ServiceStatus.Bot(name: name, facts: facts, end: end, deadLetters: deadLetters)
+        return ServiceStatus.Bot(name: name, facts: facts, endReason: endReason, deadLetters: deadLetters)
     }
 
     private func text(_ bots: ServiceStatus.Bot...) -> String {
@@ -102,7 +102,7 @@ import Testing
         #expect(text(bot(.following, behindFor: 9)) == "up to date")
         #expect(text(bot(.following, behindFor: 10)) == "work under way")
         #expect(text(bot(.stopping)) == "finishing the current work")
-        #expect(text(bot(.following, end: "done")) == "ended: done")
+        #expect(text(bot(.following, endReason: "done")) == "ended: done")
         #expect(text(bot(.following, deadLetters: 3)) == "up to date; 3 dead letters")
         #expect(text() == "starting")
     }

@@ -6,21 +6,21 @@ import Testing
 /// Refused requests for single documents.
 @Suite(.limitedParallelism) struct DocumentRefusalTests {
     static let cases: [RequestCase] = [
-        .init("writing over a document", "PUT", "/{doc}", #"{"n":2}"#, goes: KnownDifferences.noRevision),
+        .init("an update without a revision", "PUT", "/{doc}", #"{"n":2}"#, goes: KnownDifferences.noRevision),
         .init("a stale revision in the query", "PUT", "/{doc}?rev=1-abc", "{}", goes: KnownDifferences.staleRevision),
         .init(
             "a stale revision in the body", "PUT", "/{doc}", #"{"_rev":"1-abc"}"#, goes: KnownDifferences.staleRevision),
         .init(
             "a stale revision in the header", "PUT", "/{doc}", "{}", headers: [("If-Match", #""1-abc""#)],
             goes: KnownDifferences.staleRevision),
-        .init("what is no revision", "PUT", "/{doc}?rev=xyz", "{}", goes: KnownDifferences.malformedRevision),
+        .init("an invalid revision", "PUT", "/{doc}?rev=xyz", "{}", goes: KnownDifferences.malformedRevision),
         .init("deleting without a revision", "DELETE", "/{doc}", goes: KnownDifferences.noRevision),
         .init("deleting a stale revision", "DELETE", "/{doc}?rev=1-abc", goes: KnownDifferences.staleRevision),
         .init(
-            "deleting what is not there", "DELETE", "/{new}?rev=1-abc", goes: KnownDifferences.deletingMissingDocument),
-        .init("reading what is not there", "GET", "/{new}", always: .refused(404, "not_found", "missing")),
+            "deleting a missing document", "DELETE", "/{new}?rev=1-abc", goes: KnownDifferences.deletingMissingDocument),
+        .init("reading a missing document", "GET", "/{new}", always: .refused(404, "not_found", "missing")),
         .init(
-            "reading a revision that is not there", "GET", "/{doc}?rev=9-0123456789abcdef0123456789abcdef",
+            "reading a missing revision", "GET", "/{doc}?rev=9-0123456789abcdef0123456789abcdef",
             always: .refused(404, "not_found", "missing")),
         .init("half a document", "PUT", "/{new}", #"{"a":"#, goes: KnownDifferences.badJSON),
         .init("an array", "PUT", "/{new}", "[1]", goes: KnownDifferences.documentIsArray),
@@ -30,17 +30,17 @@ import Testing
         .init("another id in the body", "PUT", "/{new}", #"{"_id":"{doc}"}"#, goes: KnownDifferences.otherIDInBody),
         .init("the same id in the body", "PUT", "/{new}", #"{"_id":"{new}"}"#, always: .done(201)),
         .init(
-            "a reserved member that nobody knows", "PUT", "/{new}", #"{"_foo":1}"#,
+            "an unknown reserved member", "PUT", "/{new}", #"{"_foo":1}"#,
             goes: KnownDifferences.unknownReservedMember),
         .init("an internal member", "PUT", "/{new}", #"{"_sync":{}}"#, goes: KnownDifferences.internalMember),
         .init("a reserved id", "PUT", "/_foo", #"{"a":1}"#, goes: KnownDifferences.reservedID),
         .init("an unknown page", "GET", "/_nope", goes: KnownDifferences.unknownPage),
         .init("a wrong method", "DELETE", "/_changes", goes: KnownDifferences.wrongMethod),
         .init(
-            "a reader who wants no JSON", "GET", "/{doc}", headers: [("Accept", "text/html")],
+            "a client that does not accept JSON", "GET", "/{doc}", headers: [("Accept", "text/html")],
             goes: KnownDifferences.wantsNoJSON),
         .init(
-            "a reader who has the document", "GET", "/{doc}", headers: [("If-None-Match", #""{rev}""#)],
+            "a client that has the document", "GET", "/{doc}", headers: [("If-None-Match", #""{rev}""#)],
             goes: KnownDifferences.unchangedDocument),
     ]
 

@@ -5,10 +5,10 @@ import Testing
 @Suite(.limitedParallelism) struct FeedRefusalTests {
     static let cases: [RequestCase] = [
         .init("a word as since", "GET", "/_changes?since=abc", goes: KnownDifferences.sinceText),
-        .init("the present as since", "GET", "/_changes?since=now", goes: KnownDifferences.sinceNow),
+        .init("now as since", "GET", "/_changes?since=now", goes: KnownDifferences.sinceNow),
         .init("zero as since", "GET", "/_changes?since=0&limit=1", always: .done(200)),
         .init("a number as since", "GET", "/_changes?since=5&limit=1", goes: KnownDifferences.sinceNumber),
-        .init("less than nothing as since", "GET", "/_changes?since=-1", goes: KnownDifferences.negativeSince),
+        .init("a negative since", "GET", "/_changes?since=-1", goes: KnownDifferences.negativeSince),
         .init("four parts as since", "GET", "/_changes?since=1:2:3:4", goes: KnownDifferences.sinceFourParts),
         .init("an empty since", "GET", "/_changes?since=&limit=1", goes: KnownDifferences.sinceEmptyOrQuoted),
         .init("since in quotes", "GET", "/_changes?since=%225%22&limit=1", goes: KnownDifferences.sinceEmptyOrQuoted),

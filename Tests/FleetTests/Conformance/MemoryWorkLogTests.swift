@@ -42,7 +42,7 @@ final class ManualClock: FleetClock {
     @Test func lostAnswerBelongsToAStoredCommit() async throws {
         let (log, link, engine) = member()
         let term = try #require(try await log.lead())
-        link.faults.lostAnswers = 1
+        link.faults.answersToLose = 1
         await #expect(throws: WorkLogError.unknownCommit("a fault: the answer is lost")) {
             try await log.append([entry(1, id(0))], upTo: "1", term)
         }

@@ -66,7 +66,7 @@ struct CountsPropertyTests {
             #expect(try await bed.runOnce(rules, state: state).written == 0, "seed \(seed)")
             // Losing the state changes nothing.
             try await bed.runOnce(rules, state: "lost")
-            try await model.check("seed \(seed), counted anew")
+            try await model.check("seed \(seed), counted again")
         }
     }
 }

@@ -76,8 +76,8 @@ import Transfer
             ("merge", #"{"_id":"x","a":1,"b":1}"#), ("winner", #"{"_id":"x","a":0,"b":1}"#),
             ("jq:{ n: (map(.a + .b) | add) }", #"{"_id":"x","n":2}"#),
         ])
-    func bothEndsAreEqual(keeps: Bool, policy: (name: String, result: String)) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    func bothEndsAreEqual(sourceKeepsConflicts: Bool, policy: (name: String, result: String)) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
             let counts = try await replicate(source, target, policy.name)
             #expect(counts.settled == 1 && counts.failed == 0)
@@ -88,8 +88,10 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways, ["source", "target"]) func laterDateStays(keeps: Bool, later: String) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways, ["source", "target"]) func laterDateStays(sourceKeepsConflicts: Bool, later: String)
+        async throws
+    {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             func body(_ name: String) -> String {
                 #","n":"\#(name)","updatedAt":"2026-11-2\#(name == later ? 5 : 4)T10:00:00Z""#
             }
@@ -106,25 +108,25 @@ import Transfer
     }
 
     @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheSourceFollowsThePolicy(
-        keeps: Bool, policy: String
+        sourceKeepsConflicts: Bool, policy: String
     ) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             try await diverge(source, target, #","_deleted":true"#, #","a":0,"b":1"#)
             try await expectOneResult(source, target, policy, merged: #"{"_id":"x","a":0,"b":1}"#)
         }
     }
 
     @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheTargetFollowsThePolicy(
-        keeps: Bool, policy: String
+        sourceKeepsConflicts: Bool, policy: String
     ) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","_deleted":true"#)
             try await expectOneResult(source, target, policy, merged: #"{"_id":"x","a":1,"b":0}"#)
         }
     }
 
     /// The settlement of two edits names revisions that no server has. They must not prevent a later deletion.
-    @Test func deletionAfterResolvedEdits() async throws {
+    @Test func deletionAfterResolvedEditsIsReplicated() async throws {
         try await with(sourceKeepsConflicts: true) { source, target in
             for bed in [source, target] { try await bed.store("x", "a", #","a":0,"b":0"#) }
             for history in ["s2 a", "s3 s2 a", "s4 s3 s2 a"] { try await source.store("x", history, #","a":1,"b":0"#) }
@@ -143,7 +145,7 @@ import Transfer
     /// The end that keeps all leaves gets the edit in addition to its deletion, or the deletion in addition to its
     /// edit.
     @Test(arguments: ["source", "target"], ["deletes-win", "merge"])
-    func deletionIfTheTargetKeepsAllLeaves(deletes: String, policy: String) async throws {
+    func deletionFollowsThePolicyIfTheTargetKeepsAllLeaves(deletes: String, policy: String) async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { source in
             try await BotTestBed.withFile(keepsConflicts: true) { target in
                 let (edit, deletion) = (#","a":1,"b":0"#, #","_deleted":true"#)
@@ -155,8 +157,8 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways) func picturesOfBothEndsSurvive(keeps: Bool) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways) func picturesOfBothEndsSurvive(sourceKeepsConflicts: Bool) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             let large = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 9) })
             func picture(_ name: String, _ bytes: Data) -> String {
                 #","_attachments":{"\#(name)":{"content_type":"image/png","data":"\#(bytes.base64EncodedString())"}}"#
@@ -178,8 +180,8 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways) func leftConflictIsNamedAndUnchanged(keeps: Bool) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways) func leftConflictIsNamedAndUnchanged(sourceKeepsConflicts: Bool) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
             let counts = try await replicate(source, target, "set-aside")
             #expect(counts.settled == 0 && counts.failed >= 1)
@@ -188,8 +190,8 @@ import Transfer
     }
 
     /// A run without a policy leaves the conflict. A run with a policy compares all revisions again.
-    @Test(arguments: ways) func conflictsLeftByEarlierRuns(keeps: Bool) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways) func conflictsLeftByEarlierRunsAreSettled(sourceKeepsConflicts: Bool) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
             #expect(try await replicate(source, target).failed >= 1)
             #expect(try await replicate(source, target, "merge").settled == 1)
@@ -198,8 +200,8 @@ import Transfer
     }
 
     /// Both ends created the document.
-    @Test(arguments: ways) func documentsWithoutACommonRevision(keeps: Bool) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways) func documentsWithoutACommonRevisionAreMerged(sourceKeepsConflicts: Bool) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             try await source.store("x", "s", #","a":1"#)
             try await target.store("x", "t3 t2 t", #","b":1"#)
             #expect(try await replicate(source, target, "merge").failed == 0)
@@ -209,8 +211,8 @@ import Transfer
     }
 
     /// After a settlement, edits at either end are plain updates at the other.
-    @Test(arguments: ways) func editsAfterAResolution(keeps: Bool) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways) func editsAfterASettlementAreReplicated(sourceKeepsConflicts: Bool) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
             try await replicate(source, target, "merge")
             for bed in [source, target, source] {
@@ -231,10 +233,12 @@ import Transfer
     }
 
     /// The program would keep adding if its own results were decided again.
-    @Test(arguments: ways, [2, 3]) func interruptedResolutionIsCompleted(keeps: Bool, writes: Int) async throws {
+    @Test(arguments: ways, [2, 3]) func interruptedResolutionIsCompleted(sourceKeepsConflicts: Bool, writes: Int)
+        async throws
+    {
         let refusal = #"{"on":"_bulk_docs","refuse_documents":{"status":403},"after":\#(writes),"times":1}"#
         let configure = { (configuration: inout EmbeddedGateway.Configuration) in
-            configuration.allowsConflicts = keeps
+            configuration.allowsConflicts = sourceKeepsConflicts
             configuration.faults = try FaultPlan.parse(Array(#"{"faults":[\#(refusal)]}"#.utf8))
         }
         try await BotTestBed.withEmbedded(configure) { source in
@@ -252,8 +256,8 @@ import Transfer
     }
 
     /// The policy gets documents in the shape of the target.
-    @Test(arguments: ways) func documentsOfTwoShapes(keeps: Bool) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways) func policySeesDocumentsInTheShapeOfTheTarget(sourceKeepsConflicts: Bool) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             var (there, back) = (ReplicationSettings(), ReplicationSettings())
             there.policies = try ConflictPolicies(["merge"], dateMember: "updatedAt")
             there.policyTexts = ["merge"]
@@ -281,8 +285,8 @@ import Transfer
     }
 
     /// Both directions handle the same conflicts at the same time.
-    @Test(arguments: ways) func changesDuringTheRunAreReplicated(keeps: Bool) async throws {
-        try await with(sourceKeepsConflicts: keeps) { source, target in
+    @Test(arguments: ways) func changesDuringTheRunAreReplicated(sourceKeepsConflicts: Bool) async throws {
+        try await with(sourceKeepsConflicts: sourceKeepsConflicts) { source, target in
             var settings = ReplicationSettings()
             settings.policies = try ConflictPolicies(["merge"], dateMember: "updatedAt")
             settings.policyTexts = ["merge"]

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func leafThatArrivesWithTheBotsOwnRevision() async throws {
+    @Test func leafThatLosesToTheBotsOwnRevisionIsMerged() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("t", "a", #","type":"task","n":0,"m":0"#)
             let rules = try rules(bed)
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// The leaves of only a few documents are read at a time.
-    @Test func documentsThatExceedTheBudget() async throws {
+    @Test func documentsThatExceedTheBudgetAreResolved() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<12 { try await storeConflict(bed, "t\(number)") }
             let counters = try await bed.runOnce(rules(bed)) { settings in

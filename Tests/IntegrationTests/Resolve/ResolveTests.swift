@@ -27,7 +27,7 @@ import Transfer
         return report.state
     }
 
-    @Test func titleOnOnePhoneCompletedOnTheOther() async throws {
+    @Test func changesOfDifferentMembersAreMerged() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("task", "a", #","task":"apple","complete":false"#)
             try await bed.store("task", "b a", #","task":"Apples","complete":false"#)
@@ -122,7 +122,7 @@ import Transfer
     }
 
     /// CouchDB compacts databases by itself during writes.
-    @Test func ancestorsForgottenDuringTheRun() async throws {
+    @Test func ancestorsAreReadBeforeTheyAreForgotten() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<120 {
                 try await bed.store("d\(number)", "a", #","x":0,"y":0"#)
@@ -150,7 +150,7 @@ import Transfer
         }
     }
 
-    @Test func manyLeavesOfManyDocuments() async throws {
+    @Test func manyLeavesOfManyDocumentsAreResolved() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<45 {
                 try await bed.store("d\(number)", "a", #","w":0,"x":0,"y":0,"z":0"#)

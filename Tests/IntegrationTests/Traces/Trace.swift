@@ -83,7 +83,7 @@ final class Trace: Sendable {
         if isIgnoredRead, exchange.request.method == "GET" { return }
         if !path.hasPrefix("_local/") { start() }
         let query = parts.count > 1 ? "?" + Self.withoutDigests(parts[1]) : ""
-        let request = [exchange.request.method, path + query] + Self.named(in: exchange.request.body, path)
+        let request = [exchange.request.method, path + query] + Self.documentsNamed(in: exchange.request.body, path)
         let answer = ["\(exchange.status)"] + (path == "_bulk_docs" ? Self.outcomes(exchange.body) : [])
         add(.gateway, "\(request.joined(separator: " ")) -> \(answer.joined(separator: " "))")
     }
@@ -91,7 +91,7 @@ final class Trace: Sendable {
     private func start() { state.with { if $0.phase == .begun { $0.phase = .recording } } }
 
     /// The documents that a request's body names, with their generations.
-    private static func named(in body: [UInt8], _ path: String) -> [String] {
+    private static func documentsNamed(in body: [UInt8], _ path: String) -> [String] {
         guard let body = try? JSONText(body).root else { return [] }
         if let keys = body["keys"] { return keys.elements.compactMap(\.string) }
         guard let documents = body["docs"] else { return [] }

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func picturesOfBothSides() async throws {
+    @Test func picturesOfBothSidesSurvive() async throws {
         try await TypedTestBed.with { bed in
             var note = Note(origin: DocumentOrigin(bed.id("n1")), text: "a")
             _ = try await bed.keyspace.save(&note)

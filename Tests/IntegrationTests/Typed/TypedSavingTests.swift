@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func conflictWithADeletion() async throws {
+    @Test func conflictWithADeletionIsReported() async throws {
         try await withConflict(theirs: nil) { bed, note in
             guard case .conflict(with: .deleted) = try await bed.keyspace.save(&note) else {
                 Issue.record("no conflict")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func conflictWithADocumentOfAnotherType() async throws {
+    @Test func conflictWithADocumentOfAnotherTypeIsReported() async throws {
         try await withConflict(theirs: #""type":"note","text":5"#) { bed, note in
             guard case .conflict(with: .undecodable(let error)) = try await bed.keyspace.save(&note)
             else {

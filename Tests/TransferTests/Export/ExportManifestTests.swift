@@ -61,18 +61,18 @@ import Testing
 
     @Test func detectableResetsAreReported() throws {
         let then = try manifest().facts
-        func now(_ change: Change) -> DatabaseFacts {
+        func factsNow(_ change: Change) -> DatabaseFacts {
             var facts = then
             change(&facts)
             return facts
         }
-        #expect(then.mismatch(with: now { $0.newest = SequenceID("12-y") }) == nil)
-        #expect(then.mismatch(with: now { $0.gateway = "http://elsewhere" }) == nil)
+        #expect(then.mismatch(with: factsNow { $0.newest = SequenceID("12-y") }) == nil)
+        #expect(then.mismatch(with: factsNow { $0.gateway = "http://elsewhere" }) == nil)
         let mismatches: [Change] = [
             { $0.keyspace = "other" }, { $0.dialect = .syncGateway }, { $0.serverIdentity = "u2" },
             { $0.instance = "8" }, { $0.newest = SequenceID("3-z") },
         ]
-        for change in mismatches { #expect(then.mismatch(with: now(change)) != nil) }
+        for change in mismatches { #expect(then.mismatch(with: factsNow(change)) != nil) }
     }
 
     @Test(arguments: [("0-a", "0-b", false), ("0-a", "3-a", true), ("0", "0", false)])

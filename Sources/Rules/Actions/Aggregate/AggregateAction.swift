@@ -31,7 +31,7 @@ struct AggregateAction: Action {
     private let counts: [(name: String, value: Condition)]
     private let sums: [(name: String, value: Template)]
     /// The literal members of ``document``.
-    let marks: [(name: String, value: JSONText)]
+    let literalMembers: [(name: String, value: JSONText)]
 
     /// The names of the members with totals: counts, then sums.
     var members: [String] { counts.map(\.name) + sums.map(\.name) }
@@ -73,7 +73,7 @@ struct AggregateAction: Action {
         }
         self.into = into
         self.document = document
-        marks = Self.marks(documentNode)
+        literalMembers = Self.literalMembers(documentNode)
     }
 
     private static func members<Value>(
@@ -147,7 +147,7 @@ struct AggregateAction: Action {
         }
     }
 
-    private static func marks(_ document: SourceNode) -> [(name: String, value: JSONText)] {
+    private static func literalMembers(_ document: SourceNode) -> [(name: String, value: JSONText)] {
         document.objectMembers.compactMap { member in
             switch member.value.content {
             case .string, .number, .bool: (member.name, member.value.jsonText)

@@ -22,13 +22,13 @@ package struct AggregateRule: Sendable {
     /// The names of its totals: counts, then sums.
     package let members: [String]
     /// The members that each of its documents has from the beginning with the same value.
-    let marks: [(name: String, value: JSONText)]
+    let literalMembers: [(name: String, value: JSONText)]
 
     /// Whether a document may hold non-zero totals of this rule that the state no longer records. Never, if the rule's
     /// documents have no members that identify them.
     package func mayHoldTotals(_ document: JSONValue) -> Bool {
-        guard !marks.isEmpty else { return false }
-        let hasMarks = marks.allSatisfy { mark in
+        guard !literalMembers.isEmpty else { return false }
+        let hasMarks = literalMembers.allSatisfy { mark in
             document[mark.name].map { $0.isEquivalent(to: mark.value.root) } ?? false
         }
         return hasMarks

@@ -10,7 +10,7 @@ enum AnswerFrame {
     /// Members that may come before the array. No document begins with only these members.
     private static let otherNames: [StaticString] = ["total_rows", "offset", "update_seq", "pending", "new_edits"]
     /// Bytes within which the array must begin.
-    private static let reach = 64 << 10
+    private static let maxPrefixBytes = 64 << 10
     /// The maximum number of bytes of one member after the array.
     private static let tailLimit = 1 << 20
 
@@ -24,13 +24,13 @@ enum AnswerFrame {
     /// answer.
     static func readHead(_ window: inout TextWindow) -> AnswerFrame? {
         while true {
-            switch window.withText(upTo: reach, { head(of: $0) }) {
+            switch window.withText(upTo: maxPrefixBytes, { head(of: $0) }) {
             case .frame(let frame, let end):
                 window.drop(end)
                 return frame
             case .other: return nil
             case .incomplete:
-                guard window.count < reach, window.fill() else { return nil }
+                guard window.count < maxPrefixBytes, window.fill() else { return nil }
             }
         }
     }

@@ -4,7 +4,7 @@ internal import Compression
 /// is converted.
 struct InputBytes: ~Copyable {
     /// Compressed bytes per step. At gzip's best ratio of 1000:1, a step gives at most 8 MiB.
-    private static let stretch = 8 << 10
+    private static let stepBytes = 8 << 10
 
     private let nextPiece: () throws(SourceError) -> [UInt8]?
     private var gzip: GzipReader?
@@ -85,9 +85,9 @@ struct InputBytes: ~Copyable {
     }
 
     private mutating func decompress(into text: inout [UInt8]) throws(SourceError) {
-        let stretch = compressed.prefix(Self.stretch)
-        compressed = compressed.dropFirst(Self.stretch)
-        do throws(GzipError) { try gzip?.read(stretch, to: &text) } catch {
+        let step = compressed.prefix(Self.stepBytes)
+        compressed = compressed.dropFirst(Self.stepBytes)
+        do throws(GzipError) { try gzip?.read(step, to: &text) } catch {
             throw SourceError(.compressed(error), at: TextPlace())
         }
     }

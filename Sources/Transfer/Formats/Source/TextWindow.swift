@@ -5,7 +5,7 @@ internal import LosslessJSON
 /// Offsets count from the first byte that is not consumed.
 struct TextWindow: ~Copyable {
     /// Documents of at least this size are moved out of the buffer, not copied.
-    private static let large = 1 << 20
+    private static let minMovedBytes = 1 << 20
 
     private var input: InputBytes
     private var bytes: [UInt8] = []
@@ -83,7 +83,7 @@ struct TextWindow: ~Copyable {
     mutating func take(_ count: Int) -> [UInt8] {
         place = place(of: count)
         let end = position + count
-        guard count >= Self.large else {
+        guard count >= Self.minMovedBytes else {
             defer { position = end }
             return Array(bytes[position..<end])
         }

@@ -158,7 +158,7 @@ struct ImportProgress: Sendable, Equatable {
     var database = DatabaseState()
     /// Sample of documents that exist since then.
     var sample = DatabaseSample()
-    /// Passes completed before this one.
+    /// The index of this pass, from 0.
     var pass = 0
     /// Documents of the input that this pass has finished.
     var items = 0

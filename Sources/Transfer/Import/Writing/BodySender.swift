@@ -36,11 +36,11 @@ struct BodySender: Sendable {
         }
         var answers: [(position: Int, outcome: BulkOutcome)] = []
         for writes in [together] + alone.map({ [$0] }) where !writes.isEmpty {
-            var broken: Set<Int> = []
+            var unanswered: Set<Int> = []
             defer {
-                for position in broken { lost.note(planned[position].open, wanted: planned[position].step.outcome) }
+                for position in unanswered { lost.note(planned[position].open, wanted: planned[position].step.outcome) }
             }
-            try await send(writes, &broken, &sender, &answers)
+            try await send(writes, &unanswered, &sender, &answers)
         }
         let written = answers.count {
             if case .written = $0.outcome { return true }
@@ -54,17 +54,17 @@ struct BodySender: Sendable {
         return answers.map { (planned[$0.position].open, $0.outcome, planned[$0.position].step.outcome) }
     }
 
-    /// - Parameter broken: Receives the positions of writes whose request failed without an answer: they may have
+    /// - Parameter unanswered: Receives the positions of writes whose request failed without an answer: they may have
     ///   succeeded.
     private func send(
-        _ writes: [Write], _ broken: inout Set<Int>, _ sender: inout BulkSender,
+        _ writes: [Write], _ unanswered: inout Set<Int>, _ sender: inout BulkSender,
         _ answers: inout [(position: Int, outcome: BulkOutcome)]
     ) async throws {
         try await sender.send(
             writes.map(\.document)[...], isPut: writes.first?.attachments.isEmpty == false,
             by: { part async throws(GatewayError) in
                 do throws(GatewayError) { return try await write(part, writes[part.startIndex].attachments) } catch {
-                    if error.mayHaveWritten { broken.formUnion(writes[part.indices].map(\.position)) }
+                    if error.mayHaveWritten { unanswered.formUnion(writes[part.indices].map(\.position)) }
                     throw error
                 }
             },
