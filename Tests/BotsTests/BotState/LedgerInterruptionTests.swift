@@ -35,7 +35,7 @@ import Testing
         try await LedgerTestBed.withLedgers { _, ledger in
             for count in 1...3 {
                 let noted = try await ledger.noteInterruptions([(id: "a", revision: RevisionID("1-a"))])
-                #expect(noted.map(\.deaths) == [count])
+                #expect(noted.map(\.crashCount) == [count])
             }
         }
     }
