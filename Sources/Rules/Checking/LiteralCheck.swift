@@ -33,33 +33,40 @@ enum LiteralCheck {
             return duplicates(values) + values.flatMap(text)
         case ("$lt", .string(let text)), ("$lte", .string(let text)), ("$gt", .string(let text)),
             ("$gte", .string(let text)):
-            if let message = numberAsText(text, leaf) ?? ComparisonText.timeMessage(text) {
-                return [(leaf.position, .mixedTypes, message)]
-            }
-            guard leaf.operatorName.hasPrefix("$l") else { return [] }
-            guard leaf.siblings.allSatisfy({ ["$lt", "$lte", "$ne", "$exists"].contains($0) }) else { return [] }
-            return [
-                (
-                    leaf.position, .mixedTypes,
-                    "\(leaf.operatorName) with a string also holds for null, booleans and numbers, which are less "
-                        + "than any string; add a lower bound, $gte: \"\""
-                )
-            ]
-        case ("$gt", .number), ("$gte", .number):
-            guard !leaf.siblings.contains(where: { ["$lt", "$lte", "$type", "$mod", "$in", "$eq"].contains($0) }) else {
-                return []
-            }
-            return [
-                (
-                    leaf.position, .mixedTypes,
-                    "\(leaf.operatorName) with a number also holds for strings, lists and objects, which are greater "
-                        + "than any number; add $type: number"
-                )
-            ]
+            return orderWithString(text, leaf)
+        case ("$gt", .number), ("$gte", .number): return orderWithNumber(leaf)
         case ("$regex", .string(let pattern)):
             return PatternCheck.messages(pattern).map { (leaf.argument.position, .regex, $0) }
         default: return []
         }
+    }
+
+    private static func orderWithString(_ text: String, _ leaf: SelectorOutline.Leaf) -> [Finding] {
+        if let message = numberAsText(text, leaf) ?? ComparisonText.timeMessage(text) {
+            return [(leaf.position, .mixedTypes, message)]
+        }
+        guard leaf.operatorName.hasPrefix("$l"),
+            leaf.siblings.allSatisfy({ ["$lt", "$lte", "$ne", "$exists"].contains($0) })
+        else { return [] }
+        return [
+            (
+                leaf.position, .mixedTypes,
+                "\(leaf.operatorName) with a string also holds for null, booleans and numbers, which are less "
+                    + "than any string; add a lower bound, $gte: \"\""
+            )
+        ]
+    }
+
+    private static func orderWithNumber(_ leaf: SelectorOutline.Leaf) -> [Finding] {
+        let others = ["$lt", "$lte", "$type", "$mod", "$in", "$eq"]
+        guard !leaf.siblings.contains(where: others.contains) else { return [] }
+        return [
+            (
+                leaf.position, .mixedTypes,
+                "\(leaf.operatorName) with a number also holds for strings, lists and objects, which are greater "
+                    + "than any number; add $type: number"
+            )
+        ]
     }
 
     /// `$lt: { jq: $now }`: an object as the argument, which is compared as it is.
