@@ -26,6 +26,16 @@ struct RealServer {
         return RealServer(url: try GatewayURL(address), settings: settings)
     }
 
+    /// Whether the environment names a CouchDB. Asks the server for its kind if the environment does not contain it.
+    static func isCouchDB() async throws -> Bool {
+        guard let server = try fromEnvironment() else { return false }
+        let gateway = Gateway(server.url, settings: server.settings)
+        let dialect: Result<GatewayDialect, GatewayError>
+        do { dialect = .success(try await gateway.findDialect()) } catch { dialect = .failure(error) }
+        await gateway.shutdown()
+        return try dialect.get() == .couchDB
+    }
+
     /// An empty keyspace for one test.
     func withKeyspace(_ body: (GatewayURL) async throws -> Void) async throws {
         if try await withDatabase(body) { return }

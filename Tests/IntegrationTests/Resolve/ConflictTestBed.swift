@@ -6,7 +6,7 @@ import TestKit
 extension BotTestBed {
     /// A database that keeps conflicts: on a CouchDB if the environment names one, or else on an embedded gateway.
     static func keepingConflicts(_ body: (BotTestBed) async throws -> Void) async throws {
-        if try RealServer.fromEnvironment()?.settings.dialect == .couchDB {
+        if try await RealServer.isCouchDB() {
             try await with(countsRevisions: true, body)
         } else {
             try await withFile(body)
