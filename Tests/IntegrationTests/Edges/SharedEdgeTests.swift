@@ -118,7 +118,8 @@ import Testing
                 try await Self.wait(for: 2, receiver)
                 // The document becomes visible again, then leaves once more.
                 try await write(fleet, "t", #""type":"task","channels":["a"]"#)
-                try await fleet.wait(until: 0, "SELECT count(*) FROM work")
+                try await fleet.wait(
+                    until: 1, "SELECT count(*) FROM last_seen WHERE id = 't' AND get_byte(seen, 0) & 1 = 1")
                 try await write(fleet, "t", #""type":"task","channels":[]"#)
                 try await Self.wait(for: 3, receiver)
                 try await fleet.wait(until: 0, "SELECT count(*) FROM work")
