@@ -93,7 +93,7 @@ final class EdgeWriters: Sendable {
         }
     }
 
-    private func somebody(_ random: inout SplitMix64) -> [DocumentID] {
+    private func randomIDs(_ random: inout SplitMix64) -> [DocumentID] {
         Array(Set((0..<Self.batch).map { _ in random.pick(ids) })).sorted { $0.text < $1.text }
     }
 
@@ -108,7 +108,7 @@ final class EdgeWriters: Sendable {
 
     /// Edits the winning revisions of some documents.
     private func update(_ random: inout SplitMix64) async throws -> Int {
-        let ids = somebody(&random)
+        let ids = randomIDs(&random)
         var documents: [BulkDocument] = []
         var written: [(parent: String?, state: EdgeState)] = []
         for (id, lookup) in zip(ids, try await phone.allDocs(keys: ids)) {
@@ -131,7 +131,7 @@ final class EdgeWriters: Sendable {
     private func branch(_ random: inout SplitMix64) async throws -> Int {
         var revisions: [RevisionToStore] = []
         var written: [(parent: String?, state: EdgeState)] = []
-        for id in somebody(&random) {
+        for id in randomIDs(&random) {
             let known = known.withLock { $0[id] } ?? Known()
             let leaves = known.leaves.sorted()
             guard let parent = random.chance(3) ? known.revisions.last?.text : leaves.randomElement(using: &random)
