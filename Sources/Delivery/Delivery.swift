@@ -266,7 +266,8 @@ package struct Delivery: Sendable {
         return Intake(
             filter: filter, flow: flow, progress: progress, ledger: ledger, deadLettered: state.deadLettered,
             deadLetterLog: state.deadLetterLog, mode: mode, settings: settings,
-            counts: state.counts.flatMap { $0.requestsRecounts ? nil : $0 })
+            counts: state.counts.flatMap { $0.requestsRecounts ? nil : $0 },
+            unchanged: ledger.isShared ? nil : filter.lastSeen.map(UnchangedDocuments.init))
     }
 
     /// Notes which of these documents hold totals and were changed by another client.

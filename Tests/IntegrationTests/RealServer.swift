@@ -81,6 +81,15 @@ struct RealServer {
             """
     }
 
+    /// Adds members to the configuration of a database.
+    ///
+    /// - Returns: False if the server is not a Sync Gateway, or this user is not an administrator.
+    /// - Note: Source: `POST /{db}/_config` of Sync Gateway 3.3.7 and 4.1.1.
+    func configure(_ url: GatewayURL, _ members: String) async throws -> Bool {
+        let database = url.keyspace.pathSegment.split(separator: ".").first ?? ""
+        return try await ask("POST", "\(url.base)/\(database)/_config", body: .bytes(Array(members.utf8))) == 201
+    }
+
     /// Starts a compaction, which removes old revisions; CouchDB also starts it by itself.
     ///
     /// - Note: Source: `POST /{db}/_compact` of CouchDB 3.5.

@@ -18,6 +18,8 @@ package struct Intake {
     let settings: Delivery.Settings
     /// Nil: no rule counts, or this run does not keep the counts.
     var counts: Counts?
+    /// Nil: no rule compares documents with earlier states.
+    var unchanged: UnchangedDocuments?
 
     /// Takes a batch of the feed and returns once there is room for the next.
     ///
@@ -26,7 +28,8 @@ package struct Intake {
     package func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
         var counted: Set<DocumentID>?
         if let counts, let rows { counted = try await counts.documentsToDecide(among: rows, flow.queue) }
-        let filtered = rows.map { filter.filter($0, counted: counted) } ?? ChangeFilter.Result()
+        var filtered = rows.map { filter.filter($0, counted: counted) } ?? ChangeFilter.Result()
+        try await unchanged?.remove(from: &filtered.matches, filter.decider, flow.queue)
         let highestDeadLetterNumber = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
@@ -121,11 +124,15 @@ package struct ChangeFilter {
         var isLost = false
         /// The leaf revisions that a row of the feed names; nil without one.
         var leaves: [RevisionID]?
-        let document: [UInt8]
+        /// A part of what was read; nil if it came without the document.
+        let document: JSONValue?
+        /// Whether only rules with `changed`, `enter` or `leave` may fire, and nothing else requires a decision.
+        var isOnlyCompared = false
 
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
-            Candidate(
-                id, Content(revision, document, isDeleted: isDeleted || isLost, isLost: isLost),
+            let bytes = isLost ? Candidate.lostDocument(id, revision) : document.map { Array($0.bytes) } ?? []
+            return Candidate(
+                id, Content(revision, bytes, isDeleted: isDeleted || isLost, isLost: isLost),
                 reason: Reason(sequence: sequence, leaves: leaves), acknowledgements: Acknowledgements(ticket))
         }
     }
@@ -201,20 +208,31 @@ package struct ChangeFilter {
     private func match(
         _ change: Change, isToBeRead: Bool, after preceding: Change?, _ counted: Set<DocumentID>?
     ) -> Match? {
-        if isToBeRead { return match(change, after: preceding, []) }
-        if isLost(change) {
-            return match(change, after: preceding, Candidate.lostDocument(change.id, change.revision), isLost: true)
-        }
-        return document(toDecide: change, counted).flatMap { match(change, after: preceding, Array($0.bytes)) }
+        if isToBeRead { return match(change, after: preceding, nil) }
+        if isLost(change) { return match(change, after: preceding, nil, isLost: true) }
+        guard let document = document(toDecide: change, counted) else { return nil }
+        var match = match(change, after: preceding, document)
+        match?.isOnlyCompared = isOnlyCompared(change, document, counted)
+        return match
     }
 
     private func match(
-        _ change: Change, after preceding: Change?, _ document: [UInt8], isLost: Bool = false
+        _ change: Change, after preceding: Change?, _ document: JSONValue?, isLost: Bool = false
     ) -> Match? {
         guard let sequence = change.sequence else { return nil }
         return Match(
             preceding: preceding?.sequence, sequence: sequence, id: change.id, revision: change.revision,
             isDeleted: change.kind == .tombstone, isLost: isLost, leaves: leaves(of: change), document: document)
+    }
+
+    /// Whether a document that must be decided need not be if rules with `changed`, `enter` or `leave` see nothing new.
+    private func isOnlyCompared(_ change: Change, _ document: JSONValue, _ counted: Set<DocumentID>?) -> Bool {
+        guard decider.onlyCompares(document), change.kind == .document, change.revisions.count <= 1 else {
+            return false
+        }
+        let id = change.id
+        return document["_id"]?.isString(id.text) == true && counted?.contains(id) != true
+            && !deadLettered.mayContain(id) && timers?.mayContain(id) != true && !interruptions.isSuspect(id)
     }
 
     /// Whether a row came without its body: the document has changed again, or the gateway failed to read it. In the
@@ -252,7 +270,7 @@ package struct ChangeFilter {
                 }
                 guard isWanted(body, document.name, document.id, isDeleted: false) else { continue }
                 result.matches.append(
-                    Match(id: document.id, revision: document.revision, document: Array(body.bytes)))
+                    Match(id: document.id, revision: document.revision, document: body))
             case .malformed(let error):
                 result.deadLetters.append(Self.deadLetter(document, Self.reason(error)))
             case .unreadable(let reason):

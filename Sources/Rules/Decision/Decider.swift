@@ -6,11 +6,11 @@ package import LosslessJSON
 package final class Decider {
     let ruleSet: RuleSet
     let scratch = MatchScratch()
-    private var candidates: RuleBits
+    var candidates: RuleBits
     /// The rules without `resolve`. Nil: all rules.
     private let nonResolvingRules: RuleBits?
     /// For each rule, whether its selectors name `_exp`. Nil: none does.
-    private let testsExpiry: [Bool]?
+    let testsExpiry: [Bool]?
     /// The time limits for one document.
     var limits = ProgramTime.Limits()
     /// The sizes of earlier outputs.
