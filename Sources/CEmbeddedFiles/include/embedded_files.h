@@ -17,6 +17,13 @@ extern const size_t demo_file_count;
 /// `index` is below `demo_file_count`.
 const struct embedded_file *demo_file_at(size_t index);
 
+extern const size_t recipe_count;
+
+/// The files of `rules/examples/recipes`, sorted by name. Their paths are their names without the ending.
+///
+/// `index` is below `recipe_count`.
+const struct embedded_file *recipe_at(size_t index);
+
 /// What editors check rule files with.
 extern const struct embedded_file rule_file_schema;
 

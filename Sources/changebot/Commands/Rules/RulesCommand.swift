@@ -6,10 +6,10 @@ internal import Rules
 struct RulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules",
-        abstract: "Check, test, try and explain rule files. No gateway is needed.",
+        abstract: "Write, check, test, try and explain rule files. No gateway is needed.",
         subcommands: [
             RulesCheckCommand.self, RulesTestCommand.self, RulesTryCommand.self, RulesExplainCommand.self,
-            RulesSchemaCommand.self,
+            RulesNewCommand.self, RulesSchemaCommand.self,
         ])
 }
 

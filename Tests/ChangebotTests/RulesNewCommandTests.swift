@@ -1,0 +1,133 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import changebot
+
+/// Rule files that are made from recipes.
+@Suite(.limitedParallelism) struct RulesNewCommandTests {
+    private static let recipes = Recipe.all.map(\.name)
+
+    private func new(_ arguments: [String], in folder: String) async throws -> Program.Result {
+        try await run(["rules", "new"] + arguments, in: folder)
+    }
+
+    private func run(_ arguments: [String], in folder: String) async throws -> Program.Result {
+        try await Program.run(arguments, launcher: ["/usr/bin/env", "-C", folder])
+    }
+
+    @Test(arguments: recipes) func recipeMakesATestedFile(recipe: String) async throws {
+        try await Program.withDirectory { folder in
+            let result = try await new([recipe], in: folder)
+            #expect(result.code == 0 && result.errors.contains("wrote \(recipe).yaml: "), "\(result.errors)")
+            let check = try await run(["rules", "check", "--strict", recipe + ".yaml"], in: folder)
+            #expect(check.code == 0, "\(check.errors)\(check.output)")
+            let test = try await run(["rules", "test", recipe + ".yaml"], in: folder)
+            #expect(test.code == 0, "\(test.output)")
+            let text = try String(contentsOfFile: folder + "/\(recipe).yaml", encoding: .utf8)
+            #expect(text.hasPrefix("# ") && !text.contains("# Recipe") && text.contains("rules test \(recipe).yaml"))
+        }
+    }
+
+    /// Each value is replaced everywhere, also by a value that another parameter has in the recipe.
+    @Test(arguments: recipes) func eachValueCanBeChosen(recipe: String) async throws {
+        let recipe = try #require(Recipe.all.first { $0.name == recipe })
+        #expect(!recipe.parameters.isEmpty)
+        let values = recipe.parameters.enumerated().compactMap { index, parameter -> String? in
+            switch parameter.kind {
+            case .number: "\(parameter.name)=\(7200 + index)"
+            case .url: "\(parameter.name)=https://example.org/hook?a=\(index)"
+            case .text: "\(parameter.name)=word\(index)"
+            case .member: "\(parameter.name)=member\(index)"
+            case .file: parameter.content == nil ? "\(parameter.name)=file\(index).ndjson" : nil
+            }
+        }
+        try await Program.withDirectory { folder in
+            let result = try await new(
+                [recipe.name, "--output", "a.yaml"] + values.flatMap { ["--set", $0] }, in: folder)
+            #expect(result.code == 0, "\(result.errors)")
+            let text = try String(contentsOfFile: folder + "/a.yaml", encoding: .utf8)
+            for value in values.compactMap({ $0.split(separator: "=", maxSplits: 1).last }) {
+                #expect(text.contains(value), "\(value)")
+            }
+        }
+    }
+
+    @Test func valuesMayChangePlaces() throws {
+        let recipe = try #require(Recipe.all.first { $0.name == "keep-last-version" })
+        let text = recipe.text(["first": "total", "second": "customer"], path: "a.yaml")
+        #expect(text.contains("remember: [total, customer]"))
+    }
+
+    // MARK: - Refused
+
+    @Test(arguments: [
+        (["no-such"], 64, "there is no recipe 'no-such'; choose one of attach-picture, "),
+        ([], 64, "name a recipe: changebot rules new RECIPE; changebot rules new --list"),
+        (["set-default", "--set", "typ=x"], 64, "write --set type=product --set member=currency --set value=EUR"),
+        (["set-default", "--set", "member=unit price"], 64, "with letters, digits and _ only"),
+        (["set-default", "--set", "value=12"], 64, "not only a number, true or null"),
+        (["delete-when-old", "--set", "days=-1"], 64, "write a whole number"),
+        (["notify-when-done", "--set", "url=example.org"], 64, "begins with http:// or https://"),
+        // The tests of the recipe have documents of this type that the rule must ignore.
+        (["set-default", "--set", "type=another-type"], 64, "Nothing was written. the test "),
+        (["attach-picture", "--set", "picture=none.png"], 64, "none.png"),
+        (["set-default", "--output", "a.txt"], 64, "the name of a rule file ends with .yaml"),
+    ] as [([String], Int32, String)])
+    func refusedValuesWriteNothing(arguments: [String], code: Int32, part: String) async throws {
+        try await Program.withDirectory { folder in
+            let result = try await new(arguments, in: folder)
+            #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        }
+    }
+
+    @Test func existingFilesAreNotReplaced() async throws {
+        try await Program.withDirectory { folder in
+            let path = folder + "/apple.png"
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+            #expect(try await new(["attach-picture"], in: folder).code == 0)
+            #expect(FileManager.default.contents(atPath: path) == Data("mine".utf8))
+            let again = try await new(["attach-picture", "--set", "name=pear"], in: folder)
+            #expect(again.code == 73 && again.errors.contains("attach-picture.yaml exists and is not replaced"))
+        }
+    }
+
+    @Test func listShowsEachValue() async throws {
+        let result = try await Program.run(["rules", "new", "--list"])
+        #expect(result.code == 0)
+        for recipe in Recipe.all {
+            #expect(result.output.contains("\(recipe.name): \(recipe.title)\n"))
+        }
+        #expect(result.output.contains("--set currency") == false && result.output.contains("--set value=EUR"))
+    }
+
+    // MARK: - Questions
+
+    /// A terminal that gives these answers.
+    private final class Terminal {
+        var answers: [String]
+        var shown = ""
+        init(_ answers: [String]) { self.answers = answers }
+
+        var questions: RecipeQuestions {
+            RecipeQuestions(
+                read: { self.answers.isEmpty ? nil : self.answers.removeFirst() }, show: { self.shown += $0 })
+        }
+    }
+
+    @Test func questionsAreRepeatedUntilAnAnswerIsPossible() throws {
+        let terminal = Terminal(["99", "none", "set-default", "", "unit price", "price", "low"])
+        let recipe = try terminal.questions.recipe(among: Recipe.all)
+        let values = try terminal.questions.values(of: recipe)
+        #expect(recipe.name == "set-default" && values == ["member": "price", "value": "low"])
+        #expect(terminal.shown.contains("There is no recipe '99'.") && terminal.shown.contains("type of the documents [product]: "))
+        #expect(terminal.shown.contains("'unit price' can't be used: "))
+    }
+
+    @Test func numberChoosesARecipe() throws {
+        let terminal = Terminal(["1"])
+        #expect(try terminal.questions.recipe(among: Recipe.all).name == Recipe.all.first?.name)
+        #expect(throws: CommandError.self) { try terminal.questions.path(instead: "a.yaml") }
+    }
+}
