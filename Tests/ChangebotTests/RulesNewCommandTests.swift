@@ -35,7 +35,7 @@ import Testing
         #expect(!recipe.parameters.isEmpty)
         let values = recipe.parameters.enumerated().compactMap { index, parameter -> String? in
             switch parameter.kind {
-            case .number: "\(parameter.name)=\(7200 + index)"
+            case .number: "\(parameter.name)=\(20 + index)"
             case .url: "\(parameter.name)=https://example.org/hook?a=\(index)"
             case .text: "\(parameter.name)=word\(index)"
             case .member: "\(parameter.name)=member\(index)"
@@ -61,19 +61,20 @@ import Testing
 
     // MARK: - Refused
 
-    @Test(arguments: [
-        (["no-such"], 64, "there is no recipe 'no-such'; choose one of attach-picture, "),
-        ([], 64, "name a recipe: changebot rules new RECIPE; changebot rules new --list"),
-        (["set-default", "--set", "typ=x"], 64, "write --set type=product --set member=currency --set value=EUR"),
-        (["set-default", "--set", "member=unit price"], 64, "with letters, digits and _ only"),
-        (["set-default", "--set", "value=12"], 64, "not only a number, true or null"),
-        (["delete-when-old", "--set", "days=-1"], 64, "write a whole number"),
-        (["notify-when-done", "--set", "url=example.org"], 64, "begins with http:// or https://"),
-        // The tests of the recipe have documents of this type that the rule must ignore.
-        (["set-default", "--set", "type=another-type"], 64, "Nothing was written. the test "),
-        (["attach-picture", "--set", "picture=none.png"], 64, "none.png"),
-        (["set-default", "--output", "a.txt"], 64, "the name of a rule file ends with .yaml"),
-    ] as [([String], Int32, String)])
+    @Test(
+        arguments: [
+            (["no-such"], 64, "there is no recipe 'no-such'; choose one of attach-picture, "),
+            ([], 64, "name a recipe: changebot rules new RECIPE; changebot rules new --list"),
+            (["set-default", "--set", "typ=x"], 64, "write --set type=product --set member=currency --set value=EUR"),
+            (["set-default", "--set", "member=unit price"], 64, "with letters, digits and _ only"),
+            (["set-default", "--set", "value=12"], 64, "not only a number, true or null"),
+            (["delete-when-old", "--set", "days=-1"], 64, "write a whole number"),
+            (["notify-when-done", "--set", "url=example.org"], 64, "begins with http:// or https://"),
+            // The tests of the recipe have documents of this type that the rule must ignore.
+            (["set-default", "--set", "type=another-type"], 64, "Nothing was written. the test "),
+            (["attach-picture", "--set", "picture=none.png"], 64, "none.png"),
+            (["set-default", "--output", "a.txt"], 64, "the name of a rule file ends with .yaml"),
+        ] as [([String], Int32, String)])
     func refusedValuesWriteNothing(arguments: [String], code: Int32, part: String) async throws {
         try await Program.withDirectory { folder in
             let result = try await new(arguments, in: folder)
@@ -121,7 +122,9 @@ import Testing
         let recipe = try terminal.questions.recipe(among: Recipe.all)
         let values = try terminal.questions.values(of: recipe)
         #expect(recipe.name == "set-default" && values == ["member": "price", "value": "low"])
-        #expect(terminal.shown.contains("There is no recipe '99'.") && terminal.shown.contains("type of the documents [product]: "))
+        #expect(
+            terminal.shown.contains("There is no recipe '99'.")
+                && terminal.shown.contains("type of the documents [product]: "))
         #expect(terminal.shown.contains("'unit price' can't be used: "))
     }
 

@@ -53,7 +53,8 @@ struct NewRuleFile {
     }
 
     private var folder: String {
-        path.contains("/") ? path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/" : ""
+        path.contains("/")
+            ? path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/" : ""
     }
 
     private func create(_ path: String, _ bytes: [UInt8], _ written: inout [String]) throws(CommandError) {

@@ -49,7 +49,8 @@ struct RecipeParameter {
         switch kind {
         case .number: value.isEmpty || !value.allSatisfy(\.isASCIIDigit) ? "write a whole number" : nil
         case .url: Self.isURL(value) ? nil : "write an address that begins with http:// or https://"
-        case .file: value.isEmpty || value.contains(where: Self.isSpecial) ? "write a path without spaces and quotes" : nil
+        case .file:
+            value.isEmpty || value.contains(where: Self.isSpecial) ? "write a path without spaces and quotes" : nil
         case .member:
             Self.isMember(value) ? nil : "write the name of a member with letters, digits and _ only"
         case .text:

@@ -54,7 +54,8 @@ struct RecipeQuestions {
         let width = recipes.map(\.name.count).max() ?? 0
         return recipes.enumerated().map { index, recipe in
             let number = String(index + 1)
-            return "\(String(repeating: " ", count: 2 - number.count))\(number)  \(recipe.name.padded(to: width))  \(recipe.title)"
+            return
+                "\(String(repeating: " ", count: 2 - number.count))\(number)  \(recipe.name.padded(to: width))  \(recipe.title)"
         }
     }
 }

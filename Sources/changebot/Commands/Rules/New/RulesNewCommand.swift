@@ -56,11 +56,12 @@ struct RulesNewCommand: AsyncParsableCommand {
                 .usage,
                 "name a recipe: changebot rules new RECIPE; changebot rules new --list shows all of them")
         }
-        let questions = RecipeQuestions { _ = FileDescriptor.standardError.write(Array($0.utf8)) }
+        let questions = RecipeQuestions(show: { _ = FileDescriptor.standardError.write(Array($0.utf8)) })
         let recipe = try questions.recipe(among: Recipe.all)
         let values = try questions.values(of: recipe)
-        return NewRuleFile(
-            recipe: recipe, values: values, path: try output ?? questions.path(instead: recipe.name + ".yaml"))
+        let path: String
+        if let output { path = output } else { path = try questions.path(instead: recipe.name + ".yaml") }
+        return NewRuleFile(recipe: recipe, values: values, path: path)
     }
 
     private static func find(_ name: String) throws(CommandError) -> Recipe {
