@@ -165,6 +165,13 @@ enum LiteralCheck {
             + "\"\(DisplayText.plain(String(text.dropFirst().dropLast())))\", or none"
     }
 
+    /// A name or string with a character that can't be seen, copied from a page or a word processor.
+    static func invisible(_ text: String, isPlain: Bool) -> String? {
+        guard isPlain, let odd = text.unicodeScalars.first(where: OddCharacter.isInvisible) else { return nil }
+        return "'\(DisplayText.plain(text))' contains \(OddCharacter.name(of: odd)); remove it, or put the text in "
+            + "quotes if it belongs there"
+    }
+
     private static func whiteSpace(_ node: SourceNode) -> [Finding] {
         guard case .string(let text) = node.content, !text.trimmed.isEmpty,
             text.trimmed.utf8.count < text.utf8.count
