@@ -73,7 +73,8 @@ struct CopiedDocument {
         let kept = CopiedDocument(program).members
         let id = argument.member("id")
         let isSameID = (id?.member("jq")?.text ?? "._id").filter { $0 != " " } == "._id"
-        guard kind == .rules ? kept.contains("_rev") : kept.contains("_id") && id != nil && !isSameID else { return nil }
+        let isMistake = kind == .rules ? kept.contains("_rev") : kept.contains("_id") && id != nil && !isSameID
+        guard isMistake else { return nil }
         let names = ["_id", "_rev"].filter { kept.contains($0) && ($0 == "_rev" || id != nil && !isSameID) }
         let shown = names.map { "'\($0)'" }.joined(separator: " and ")
         let removed = ["_id", "_rev", "_attachments"].filter { $0 != "_id" || !isSameID || id == nil }

@@ -30,8 +30,8 @@ enum FileError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .missing(let path): "does not exist; \(Self.unexpanded(path) ?? "correct the path or create the file")"
         case .pattern(let path):
-            "does not exist: patterns are not expanded here; name the folder \(RulePath.folder(of: path) ?? "."), whose "
-                + "*.yaml, *.yml and *.json files are all read, or each file"
+            "does not exist: patterns are not expanded here; \(Self.folderAdvice(path)): all *.yaml, *.yml and *.json files "
+                + "of a folder are read"
         case .isFolder: "is a folder; name a file in it"
         case .notAFile: "is not a regular file; name one"
         case .tooLarge(_, let limit): "is larger than \(limit) bytes; make it smaller"
@@ -45,6 +45,14 @@ enum FileError: Error, Equatable, CustomStringConvertible {
 }
 
 extension FileError {
+    /// How to name the folder of a pattern. The path may be relative to a configuration file.
+    private static func folderAdvice(_ pattern: String) -> String {
+        let name = pattern.split(separator: "/").last.map(String.init) ?? pattern
+        let folder = RulePath.folder(of: pattern) ?? ""
+        if folder.contains(where: { "*?[{".contains($0) }) { return "name each folder" }
+        return folder.isEmpty ? "name the folder, . for this one" : "leave '/\(name)' out, to name the folder"
+    }
+
     /// What to do about a path that a shell would expand. Nil for other paths.
     private static func unexpanded(_ path: String) -> String? {
         let variable = path.contains("$") ? "variables" : nil

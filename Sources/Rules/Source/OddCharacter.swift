@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A character of a YAML file that is invisible, or looks like another that YAML knows. Copied text often has such.
+/// A character of a rule file that is invisible, or looks like a character of the syntax. Copied text often has such.
 struct OddCharacter: Equatable {
     let character: Unicode.Scalar
     let position: SourcePosition
@@ -31,16 +31,16 @@ struct OddCharacter: Equatable {
     ]
 
     /// What to write instead.
-    private var remedy: String {
-        if Self.typographicQuotes.contains(character) { return "write a straight quote" }
-        if let other = Self.lookalikes[character] { return "write '\(other)'" }
+    static func remedy(for character: Unicode.Scalar) -> String {
+        if typographicQuotes.contains(character) { return "write a straight quote" }
+        if let other = lookalikes[character] { return "write '\(other)'" }
         return character.properties.isWhitespace && character != "\u{FEFF}" ? "write a normal space" : "remove it"
     }
 
     /// Follows a message about `line`.
     func advice(on line: Int) -> String {
         let place = line == position.line ? "" : "line \(position.line), "
-        return "\(place)column \(position.column) has \(Self.name(of: character)): \(remedy)"
+        return "\(place)column \(position.column) has \(Self.name(of: character)): \(Self.remedy(for: character))"
     }
 
     /// Whether a character has no glyph, or is a space other than the ASCII one.
@@ -55,7 +55,8 @@ struct OddCharacter: Equatable {
             let isRefused =
                 switch character.value {
                 case 0x09, 0x0A, 0x0D, 0x20...0x7E, 0x85, 0xA0...0xD7FF, 0xE000...0xFEFE, 0xFF00...0xFFFD,
-                    0x10000...0x10FFFF: false
+                    0x10000...0x10FFFF:
+                    false
                 default: true
                 }
             if isRefused { return OddCharacter(character: character, position: position) }
@@ -82,29 +83,32 @@ struct OddCharacters {
 
     private static func first(in line: [Unicode.Scalar], number: Int) -> OddCharacter? {
         var quote: Unicode.Scalar?
+        /// The last character that is not a space.
+        var last: Unicode.Scalar?
         for (index, character) in line.enumerated() {
             if quote != nil {
                 if character == quote { quote = nil }
                 continue
             }
             let before = index > 0 ? line[index - 1] : " "
-            let after = index + 1 < line.count ? line[index + 1] : " "
             if character == "#", before == " " { return nil }
-            if character == "\"" || character == "'", " {[,".unicodeScalars.contains(before) { quote = character }
-            if isOdd(character, between: before, after) {
+            if character == "\"" || character == "'", " {[,:".unicodeScalars.contains(before) { quote = character }
+            if isOdd(character, after: last) {
                 return OddCharacter(character: character, position: SourcePosition(line: number, column: index + 1))
             }
+            if character != " " { last = character }
         }
         return nil
     }
 
-    /// Apostrophes and dashes within text are not odd.
-    private static func isOdd(
-        _ character: Unicode.Scalar, between before: Unicode.Scalar, _ after: Unicode.Scalar
-    ) -> Bool {
+    /// Quotes and dashes within text are not odd.
+    ///
+    /// - Parameter last: The last character before it that is not a space. Nil at the beginning of the line.
+    private static func isOdd(_ character: Unicode.Scalar, after last: Unicode.Scalar?) -> Bool {
         if OddCharacter.isInvisible(character) { return true }
-        let isInWord = before.properties.isAlphabetic && after.properties.isAlphabetic
-        return !isInWord && OddCharacter.looksLikeSyntax(character)
+        guard OddCharacter.looksLikeSyntax(character) else { return false }
+        if "：，｛｝［］".unicodeScalars.contains(character) { return last?.isASCII ?? true }
+        return last.map { ":{[,-".unicodeScalars.contains($0) } ?? true
     }
 
     /// - Parameter searchesBack: Whether the mistake may be on an earlier line.
@@ -116,5 +120,21 @@ struct OddCharacters {
 extension OddCharacter {
     fileprivate static func looksLikeSyntax(_ character: Unicode.Scalar) -> Bool {
         typographicQuotes.contains(character) || lookalikes[character] != nil
+    }
+
+    /// The index of the first invisible character or look-alike of a jq program, outside of its strings and comments.
+    static func index(in tokens: ProgramTokens) -> Int? {
+        var start = 0
+        for range in tokens.ranges + [tokens.scalars.count..<tokens.scalars.count] {
+            let isText = range.first.map { tokens.scalars[$0] == "\"" } ?? true
+            // Comments and white space are not tokens.
+            let between = tokens.scalars[start..<range.lowerBound].prefix { $0 != "#" }
+            for index in Array(between.indices) + (isText ? [] : Array(range)) {
+                let character = tokens.scalars[index]
+                if isInvisible(character) || lookalikes[character] != nil { return index }
+            }
+            start = range.upperBound
+        }
+        return nil
     }
 }

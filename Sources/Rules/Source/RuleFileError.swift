@@ -49,7 +49,7 @@ package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
 final class SourceErrors {
     let path: String
     private(set) var errors: [RuleFileError] = []
-    /// Of the file, if it is YAML. A message about their line names them, because they can hardly be seen.
+    /// Of the file. A message about their line names them, because they can hardly be seen.
     var oddCharacters = OddCharacters.none
 
     init(path: String) { self.path = path }

@@ -55,7 +55,10 @@ package enum SourceFile {
             errors.reportEmpty(beginning)
             return nil
         }
-        if path.hasSuffix(".json") { return JSONSource.read(bytes, errors: errors) }
+        if path.hasSuffix(".json") {
+            errors.oddCharacters = OddCharacters(in: String(decoding: bytes, as: UTF8.self))
+            return JSONSource.read(bytes, errors: errors)
+        }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             errors.report(
                 at: invalidUTF8(in: bytes),

@@ -52,5 +52,7 @@ extension String {
     }
 
     /// As the content of a text in single quotes of YAML.
-    fileprivate var doublingQuotes: String { split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") }
+    fileprivate var doublingQuotes: String {
+        split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+    }
 }

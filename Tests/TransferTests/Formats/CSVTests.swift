@@ -149,12 +149,33 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a number", "x,1,true,1", "3:1: column 'n': the cell is not a number"),
-        ("a space beside it", " 1,1,true,1", "3:1: column 'n': the cell is not a number"),
-        ("a quoted one", "1,x,\"yes\",1", "3:5: column 'b': the cell is not true or false"),
-        ("JSON", "1,\u{E4},true,{x}", "3:10: column 'p\\.q': the cell is not JSON"),
-        ("too many", "1,x,true,1,", "3:1: 5 cells where the header has 4"),
-        ("too few", "1,x,true", "3:1: 3 cells where the header has 4"),
+        (
+            "a number", "x,1,true,1",
+            "3:1: column 'n': the cell is not a number; write a number such as 5 or 2.5, or take ':number' out of the "
+                + "header to import text"
+        ),
+        (
+            "a space beside it", " 1,1,true,1",
+            "3:1: column 'n': the cell is not a number; remove the spaces around it, or take ':number' out of the header "
+                + "and convert the text with a mapping (--map): merge: { n: { jq: '.n // empty | "
+                + #"gsub("[^0-9.eE+-]"; "") | tonumber' } }"#
+        ),
+        (
+            "a quoted one", "1,x,\"yes\",1",
+            "3:5: column 'b': the cell is not true or false; write true or false, or take ':boolean' out of the header "
+                + "to import text"
+        ),
+        (
+            "JSON", "1,\u{E4},true,{x}",
+            "3:10: column 'p\\.q': the cell is not JSON; text needs quotes in JSON, which CSV doubles (\"\"\"text\"\"\"); "
+                + "write that, or take ':json' out of the header to import text"
+        ),
+        ("too many", "1,x,true,1,", "3:1: 5 cells where the header has 4; remove the ',' at the end of the row"),
+        (
+            "too few", "1,x,true",
+            "3:1: 3 cells where the header has 4; write ',' for each empty cell, too; a cell that contains a line break "
+                + "needs quotes"
+        ),
         ("text behind a quote", "1,\"x\"y,true,1", "3:6: text after the closing quote of a cell"),
     ])
     func invalidRowIsOneError(name: String, row: String, reason: String) {

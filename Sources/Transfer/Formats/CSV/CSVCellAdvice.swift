@@ -14,7 +14,9 @@ enum CSVCellAdvice {
         case .boolean:
             return "write true or false, or \(asText) to import text"
         case .json:
-            return "text needs quotes in JSON, which CSV doubles (\"\"\"text\"\"\"); write that, or \(asText) to import text"
+            return
+                "text needs quotes in JSON, which CSV doubles (\"\"\"text\"\"\"); write that, or \(asText) to import "
+                + "text"
         case .string: return "write text"
         }
     }
