@@ -182,6 +182,19 @@ import Testing
         }
     }
 
+    @Test func selectorWithoutMatchesIsANotice() async throws {
+        try await withTestBed { bed in
+            let file = try write([#"{"_id":"a","type":"bike"}"#], bed)
+            for (type, isLogged) in [("car", true), ("bike", false)] {
+                let result = try await Program.run([
+                    "import", file, "--gateway", bed.url, "--selector", #"{"type":"\#(type)"}"#,
+                ])
+                let notice = "notice no document of the input matches the selector"
+                #expect(result.code == 0 && result.errors.contains(notice) == isLogged, "\(result.errors)")
+            }
+        }
+    }
+
     @Test func otherDelimiterIsReportedBeforeAnythingIsWritten() async throws {
         try await withTestBed { bed in
             for (lines, options, code, hint) in [

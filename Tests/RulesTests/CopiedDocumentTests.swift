@@ -19,10 +19,12 @@ import Testing
         ] as [(String, String?, String)])
     func copyUnderAnotherIDIsAWarning(program: String, part: String?, remedy: String) async throws {
         let put = #"put: {id: {jq: '"b." + ._id'}, document: {jq: '\#(program)'}}"#
-        let found = try warnings(["name: a, when: {x: 1}, then: [\(put)]"]).filter { $0.contains("the result keeps") }
+        let found = try actionWarnings("name: a, when: {x: 1}, then: [\(put)]").filter {
+            $0.contains("the result keeps")
+        }
         #expect(found.isEmpty == (part == nil), "\(found)")
-        guard let part else { return }
-        #expect(found[0].contains("\(part) of the changed document") && found[0].contains(remedy), "\(found)")
+        guard let part, let warning = found.first else { return }
+        #expect(warning.contains("\(part) of the changed document") && warning.contains(remedy), "\(warning)")
         // It does fail.
         let set = try ruleSet(lines: "name: a, when: {x: 1}, then: [\(put)]")
         #expect(try await set.decided(#"{"_id":"a","_rev":"1-a","x":1,"n":1}"#).error != nil)
@@ -37,7 +39,7 @@ import Testing
     }
 
     @Test func putWithoutAnIDIsToldToNameADocument() throws {
-        let found = try warnings(["name: a, when: {x: 1}, then: [put: {document: {jq: .}}]"])
+        let found = try actionWarnings("name: a, when: {x: 1}, then: [put: {document: {jq: .}}]")
         #expect(
             found.contains { $0.contains("say which document to write, id: …, and write { jq: 'del(._id") }, "\(found)")
     }

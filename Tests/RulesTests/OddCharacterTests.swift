@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func actionWithAnInvisibleCharacterIsAWarning() throws {
-        let found = try warnings(["name: a, when: {x: 1}, then: [merge: {a\u{200B}b: x\u{A0}y, x: 2}]"])
+        let found = try actionWarnings("name: a, when: {x: 1}, then: [merge: {a\u{200B}b: x\u{A0}y, x: 2}]")
         #expect(found.contains { $0.contains(#"'a\u200bb' contains U+200B"#) }, "\(found)")
         #expect(found.contains { $0.contains("contains U+00A0, a no-break space") }, "\(found)")
     }

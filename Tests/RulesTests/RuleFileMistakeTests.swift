@@ -16,7 +16,7 @@ import Testing
                       - merge: { e: { jq: '.z[', type: none } }
 
                 """)
-        #expect(found.count == 9, "\(found.joined(separator: "\n"))")
+        #expect(found.count == 10, "\(found.joined(separator: "\n"))")
     }
 
     @Test(arguments: [

@@ -29,7 +29,8 @@ enum MappingLine {
         name.isIdentifier && !["true", "false", "null"].contains(name.lowercased()) ? name : literal(name)
     }
 
-    private static func pathExpression(_ path: [String]) -> String {
+    /// The path in jq: `.price["the net"]`.
+    static func pathExpression(_ path: [String]) -> String {
         path.enumerated().map { index, name in
             name.isIdentifier ? ".\(name)" : "\(index == 0 ? "." : "")[\(literal(name))]"
         }.joined()

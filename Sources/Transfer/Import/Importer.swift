@@ -190,6 +190,10 @@ package struct Importer: Service {
                 "the input has no documents; if that is wrong, check the program that wrote it",
                 metadata: [LogKey.file: "\(settings.path)", LogKey.reason: "it \(emptiness)"])
         }
+        if report.state.counters.changes > 0, report.state.counts.settled == 0, settings.filter != nil {
+            logger.notice(
+                "no document of the input matches the selector", metadata: [LogKey.file: "\(settings.path)"])
+        }
         report.logDone(to: logger)
     }
 

@@ -7,6 +7,7 @@ import Testing
 
 /// Conversion of documents to a table, and back.
 @Suite struct CSVTests {
+    private static let quotes = #"write a quote that is part of the cell twice: "a ""b"" c""#
     private static let clash = "names the same member as another column, or a member inside it; rename one of them"
 
     private static func table(
@@ -176,7 +177,7 @@ import Testing
             "3:1: 3 cells where the header has 4; write ',' for each empty cell, too; a cell that contains a line break "
                 + "needs quotes"
         ),
-        ("text behind a quote", "1,\"x\"y,true,1", "3:6: text after the closing quote of a cell"),
+        ("text behind a quote", "1,\"x\"y,true,1", "3:6: text after the closing quote of a cell; \(quotes)"),
     ])
     func invalidRowIsOneError(name: String, row: String, reason: String) {
         for lineBreak in ["\n", "\r\n"] {
@@ -192,7 +193,8 @@ import Testing
     @Test func unclosedQuoteCostsOneLine() {
         #expect(
             read("a,b\n1,\"x\n2,y\n3,z\n", as: .csv) == [
-                error("2:3: the opening quote of a cell is never closed", "1,\"x"), document(#"{"a":"2","b":"y"}"#, 3),
+                error("2:3: the opening quote of a cell is never closed; close it, or \(Self.quotes)", "1,\"x"),
+                document(#"{"a":"2","b":"y"}"#, 3),
                 document(#"{"a":"3","b":"z"}"#, 4),
             ])
     }

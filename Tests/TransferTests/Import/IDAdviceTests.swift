@@ -48,6 +48,10 @@ import Testing
             "it has no _id, but 'ID'; give it one with a mapping (--map): merge: { _id: { jq: '.ID | tostring'"
         ),
         (#"{"id":"x"}"#, "merge: { _id: { jq: .id }, id: null }"),
+        (
+            #"{"shop":"x","bikes":[{"_id":"b1"}]}"#,
+            "a list 'bikes' of documents; import that list alone: extract it with jq '.bikes'"
+        ),
         (#"{"id":{"a":1}}"#, "it has no _id; a mapping (--map) can give it one"),
     ])
     func memberThatWasMeantIsNamed(document: String, part: String) throws {

@@ -55,6 +55,8 @@ extension SourceDocumentError {
 }
 
 extension SourceDocumentError.Reason: CustomStringConvertible {
+    private static let quoteRemedy = "write a quote that is part of the cell twice: \"a \"\"b\"\" c\""
+
     /// Has no values of the document: safe to log.
     package var description: String {
         switch self {
@@ -67,8 +69,8 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
             "column '\(column)': the cell is not \(expected.expectation); \(remedy)"
         case .cellCount(let found, let expected, let remedy):
             "\(found.counted("cell")) where the header has \(expected); \(remedy)"
-        case .textAfterQuote: "text after the closing quote of a cell"
-        case .openQuote: "the opening quote of a cell is never closed"
+        case .textAfterQuote: "text after the closing quote of a cell; \(Self.quoteRemedy)"
+        case .openQuote: "the opening quote of a cell is never closed; close it, or \(Self.quoteRemedy)"
         case .bareNUL: "a NUL character outside quotes; the file is damaged or not text: remove it, or quote the cell"
         }
     }

@@ -28,6 +28,10 @@ struct IDAdvice {
             let members = document.members.compactMap { member in
                 [.string, .number].contains(member.value.kind) ? member.name.string : nil
             }
+            if let list = Self.listOfDocuments(in: document) {
+                return "it has no _id, but a list '\(list)' of documents; import that list alone: "
+                    + "extract it with jq '\(MappingLine.pathExpression([list]))'"
+            }
             guard let name = Self.likelyID(among: members) else { break }
             return "it has no _id, but '\(name)'; give it one with a mapping (--map): "
                 + MappingLine.renameToID(name, isText: document[name]?.kind == .string)
@@ -43,6 +47,13 @@ struct IDAdvice {
         if case .row = source { return "its _id is a number, not a string; name the column '_id', without a type" }
         return "its _id is a number, not a string; put it in quotes, or give a mapping (--map) with "
             + "merge: { _id: { jq: '._id | tostring' } }"
+    }
+
+    /// The only list, if its first element has an `_id`.
+    private static func listOfDocuments(in document: JSONValue) -> String? {
+        let lists = document.members.filter { $0.value.kind == .array }
+        guard lists.count == 1, lists[0].value.elements.first(where: { _ in true })?["_id"] != nil else { return nil }
+        return lists[0].name.string
     }
 
     /// The name that most probably means `_id`; nil if none does.
