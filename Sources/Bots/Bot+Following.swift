@@ -190,7 +190,7 @@ extension Bot {
     /// from its beginning.
     private func changedRules(_ ledger: Ledger) throws -> ChangedRules? {
         guard let noted = try ledger.notedRules(), try ledger.checkpoint() != nil else { return nil }
-        return ChangedRules(ruleSet, noted: noted)
+        return ChangedRules(ruleSet, noted: noted, remembering: try ledger.remembering(ruleSet.comparing))
     }
 
     /// The rules that were not applied to older documents, in the order of the rules: those that have changed now, and

@@ -163,6 +163,38 @@ import Testing
         }
     }
 
+    /// Regression: nothing was logged. The exit code is 0, because an export of an empty database is such a file.
+    @Test(arguments: [
+        ("", "e.ndjson", "it is empty"), ("", "e.csv", "it is empty"), (" \n\n", "e.json", "it is blank"),
+        ("\u{FEFF}", "e.ndjson", "it is blank"), ("_id,a\n", "e.csv", "it has only a header"),
+        ("[]", "e.json", "it has an empty list"),
+    ])
+    func inputWithoutDocumentsIsANotice(text: String, name: String, reason: String) async throws {
+        try await withTestBed { bed in
+            let path = bed.folder + "/" + name
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            let result = try await Program.run(["import", path, "--gateway", bed.url])
+            let lines = result.errors.split(separator: "\n").filter { $0.contains("notice the input has no documents") }
+            #expect(result.code == 0 && lines.count == 1, "\(result.errors)")
+            #expect(lines.first?.hasSuffix("reason=\"\(reason)\"") == true, "\(result.errors)")
+            let quiet = try await Program.run(["import", path, "--gateway", bed.url, "--quiet"])
+            #expect(quiet.code == 0 && quiet.errors.isEmpty, "\(quiet.errors)")
+        }
+    }
+
+    @Test func selectorWithoutMatchesIsANotice() async throws {
+        try await withTestBed { bed in
+            let file = try write([#"{"_id":"a","type":"bike"}"#], bed)
+            for (type, isLogged) in [("car", true), ("bike", false)] {
+                let result = try await Program.run([
+                    "import", file, "--gateway", bed.url, "--selector", #"{"type":"\#(type)"}"#,
+                ])
+                let notice = "notice no document of the input matches the selector"
+                #expect(result.code == 0 && result.errors.contains(notice) == isLogged, "\(result.errors)")
+            }
+        }
+    }
+
     @Test func otherDelimiterIsReportedBeforeAnythingIsWritten() async throws {
         try await withTestBed { bed in
             for (lines, options, code, hint) in [

@@ -46,6 +46,13 @@ import Testing
         #expect(text(["since": "\(sequence)"]) == "info m since=\(word)\n")
     }
 
+    /// Regression: `caught up` printed a sequence of CouchDB, which has hundreds of characters.
+    @Test func longSequencesAreShortenedForPeople() throws {
+        let sequence = "7-g1AAAA" + String(repeating: "x", count: 300)
+        #expect(text(["since": "\(sequence)"]) == "info m since=7-g1AAAAxxxxxxxxxxxxxxxx…\n")
+        #expect(try json(["since": "\(sequence)"]).root["since"]?.string == sequence)
+    }
+
     /// Regression: CouchDB accepts ids of several kilobytes; one filled the screen.
     @Test func longNamesAreShortenedForPeople() throws {
         let id = String(repeating: "a", count: 200)

@@ -127,6 +127,18 @@ import Testing
         #expect(rule.mayHoldTotals(try JSONText(document).root) == isOne)
     }
 
+    /// Regression: the message did not say how to convert a string.
+    @Test(arguments: [
+        (#""12""#, #"the program gives "12"; add | tonumber to the program"#),
+        (#""2,5""#, #"the program gives "2,5"; add | sub(","; ".") | tonumber to the program"#),
+        (#""many""#, #"the program gives "many""#), ("[1]", "the program gives [1]"),
+    ])
+    func summandThatIsNoNumberHasARemedy(seeds: String, end: String) async throws {
+        let set = try ruleSet(lines: "name: a, when: {}, then: [aggregate: {into: t, sum: {seeds: {jq: .seeds}}}]")
+        let reason = try await set.decided(#"{"_id":"a","seeds":\#(seeds)}"#).error?.reason
+        #expect(reason == "'seeds' must be a number or null; " + end)
+    }
+
     // MARK: - Errors
 
     private static func rule(_ body: String, _ more: String = "") -> String {

@@ -26,6 +26,30 @@ import Testing
         #expect(found.count == 1 && found.first?.hasPrefix("\(path):1:1: \(message)") == true, "\(found)")
     }
 
+    /// Regression: the messages were about control characters and UTF-8.
+    @Test(
+        arguments: [
+            (Array("PK\u{3}\u{4}\0".utf8), "this is a workbook or a ZIP archive, not YAML or JSON; name a rule file"),
+            (
+                Array("%PDF-1.4\n".utf8),
+                "this is a PDF file, not YAML or JSON; name a rule file, saved as text in UTF-8"
+            ),
+            ([0x89] + Array("PNG\r\n".utf8), "this is a picture, not YAML or JSON"),
+            ([0x1F, 0x8B, 8, 0], "this is a gzip file, not YAML or JSON; decompress it with gunzip"),
+            (
+                [0xFF, 0xFE, 0x76, 0],
+                "this is text in UTF-16LE; save it as UTF-8, or convert it with iconv -f UTF-16LE -t"
+            ),
+            ([0, 0x76, 0, 0x65], "this is text in UTF-16BE"), ([0x76, 0, 0, 0], "this is text in UTF-32"),
+        ] as [([UInt8], String)])
+    func fileThatIsNotTextIsNamed(bytes: [UInt8], message: String) {
+        for path in ["r.yaml", "b.xlsx", "r.json"] {
+            let file = RuleFile(path: path, bytes: bytes)
+            #expect(file.errors.count == 1 && !file.isReadable)
+            #expect(file.errors.first?.description.hasPrefix("\(path):1:1: \(message)") == true, "\(file.errors)")
+        }
+    }
+
     /// Mistakes in rules are reported as such.
     @Test(arguments: [
         "version: 1\ngateway: x\nrules:\n  - {name: a, when: {}, then: []}\n", "rules: []\n", "- name: a\n",

@@ -7,6 +7,38 @@ import Testing
 @Suite struct RuleFileMistakeTests {
     private static let head = "version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n"
 
+    /// Regression: a number in place of a program hid the other errors of its action.
+    @Test func allWrongProgramsAreReported() {
+        let found = errors(
+            Self.head + """
+                      - merge: { a: { jq: 5 }, b: { jq: '.x |' }, c: { jq: [1] }, d: [{ jq: null }, { jq: 6 }] }
+                      - { for_each: 7, put: { id: { jq: 8 }, document: { jq: 9 } } }
+                      - merge: { e: { jq: '.z[', type: none } }
+
+                """)
+        #expect(found.count == 10, "\(found.joined(separator: "\n"))")
+    }
+
+    @Test(arguments: [
+        (
+            "rules/*.yaml",
+            "does not exist: patterns are not expanded here; leave '/*.yaml' out, to name the folder: all"
+        ),
+        ("none-[ab].yaml", "patterns are not expanded here; name the folder, . for this one: all *.yaml, *.yml and"),
+        ("*/a.yaml", "patterns are not expanded here; name each folder"),
+        ("~/none.yaml", "does not exist; '~' is not expanded here: write the whole path"),
+        ("$HOME/none.yaml", "does not exist; variables are not expanded here: write the whole path"),
+        ("none.yaml", "none.yaml: does not exist; correct the path or create the file"),
+    ])
+    func pathThatAShellWouldExpandHasARemedy(path: String, part: String) {
+        do throws(RuleFilesError) {
+            _ = try RuleFileSet.load(paths: [path])
+            Issue.record("it is read")
+        } catch {
+            #expect(error.kind == .missing && error.description.contains(part), "\(error)")
+        }
+    }
+
     @Test(arguments: [
         ("{age: { $gt:18 }}", "'$gt:18' is read as one name; write a colon and a space after the operator: $gt: 18"),
         ("{age: {$gt 18}}", "'$gt 18' is read as one name; write a colon and a space after the operator: $gt: 18"),

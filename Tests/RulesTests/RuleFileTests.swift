@@ -175,7 +175,10 @@ import Testing
 
     @Test func invalidUTF8IsReportedWithItsLine() {
         let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules: []\n# ".utf8) + [0xFF])
-        #expect(file.errors.map(\.description) == ["r.yaml:3:1: invalid UTF-8; save the file as UTF-8"])
+        #expect(
+            file.errors.map(\.description) == [
+                "r.yaml:3:3: invalid UTF-8; save the file as UTF-8, or convert it with iconv -f WINDOWS-1252 -t UTF-8"
+            ])
     }
 
     @Test func byteOrderMarkIsSkipped() {

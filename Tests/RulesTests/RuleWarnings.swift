@@ -18,6 +18,13 @@ func warnings(_ rules: [String]) throws -> [String] {
     return RuleChecker(file.rules.map { ($0, RulePrediction(of: $0)) }).warnings.map(\.description)
 }
 
+/// The warnings for the actions and programs of one rule, without the outer braces.
+func actionWarnings(_ rule: String) throws -> [String] {
+    let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules:\n  - {\(rule)}\n".utf8))
+    try #require(file.errors.isEmpty, "\(file.errors)")
+    return file.rules.flatMap(ActionCheck.warnings).map(\.description)
+}
+
 /// The warnings for selectors of a rule that does nothing.
 func selectorWarnings(_ when: String) throws -> [String] {
     try warnings(["name: a, when: \(when), then: []"])

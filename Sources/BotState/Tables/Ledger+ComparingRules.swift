@@ -65,6 +65,14 @@ extension Ledger {
         return ComparingRules(numbers: numbers, edited: edited.map(\.0.name))
     }
 
+    /// The names of the rules whose conditions have not been edited: they still know the documents that they have seen.
+    package func remembering(_ rules: [ComparingRule]) throws(StateError) -> Set<String> {
+        guard !rules.isEmpty else { return [] }
+        let known = try read { try KnownRule.all($0) }
+        return Set(
+            rules.filter { rule in known.last { $0.name == rule.name }?.fingerprint == rule.fingerprint }.map(\.name))
+    }
+
     private static func insert(_ rule: ComparingRule, _ database: any StateSession) throws -> Int? {
         // Another process may have recorded it in the meantime.
         try database.execute(

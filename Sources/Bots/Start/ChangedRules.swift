@@ -9,18 +9,22 @@ struct ChangedRules: Equatable {
     var timed: [String] = []
     /// Rules with `changed`, `enter` or `leave`, which learn the older documents with `fix --learn`.
     var comparing: [String] = []
+    /// Such rules whose conditions are unchanged: they still know the documents that they have seen.
+    var knowing: [String] = []
     /// Whether rules with `aggregate` have changed. The run counts all documents for them.
     var areCounted = false
 
     /// Rules that a run without catch-up passes does not apply to older documents.
     var names: [String] { plain + timed + comparing }
 
-    var isEmpty: Bool { names.isEmpty && !areCounted }
+    var isEmpty: Bool { names.isEmpty && knowing.isEmpty && !areCounted }
 }
 
 extension ChangedRules {
-    /// - Parameter noted: The fingerprints that the state knows, by name.
-    init(_ rules: RuleSet, noted: [String: String]) {
+    /// - Parameters:
+    ///   - noted: The fingerprints that the state knows, by name.
+    ///   - remembering: The rules that still know the documents that they have seen.
+    init(_ rules: RuleSet, noted: [String: String], remembering: Set<String>) {
         let fingerprints = rules.fingerprints
         let changed = rules.names.filter { noted[$0] != fingerprints[$0] }
         let (timed, counting) = (Set(rules.timedRules), Set(rules.aggregates.map(\.name)))
@@ -28,7 +32,8 @@ extension ChangedRules {
         let others = timed.union(counting).union(rules.conflictRules).union(comparing)
         plain = changed.filter { !others.contains($0) }
         self.timed = changed.filter(timed.contains)
-        self.comparing = changed.filter(comparing.contains)
+        self.comparing = changed.filter { comparing.contains($0) && !remembering.contains($0) }
+        knowing = changed.filter(comparing.intersection(remembering).contains)
         areCounted = changed.contains(where: counting.contains)
     }
 }

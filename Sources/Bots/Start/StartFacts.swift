@@ -44,6 +44,8 @@ struct StartFacts {
         if let changedRules, !changedRules.isEmpty {
             if !changedRules.plain.isEmpty { start.notices.append(.rulesChanged(changedRules.plain)) }
             if !changedRules.timed.isEmpty { start.notices.append(.timedRulesChanged(changedRules.timed)) }
+            // They apply from here on, and `fix` has nothing to do with them.
+            if !changedRules.knowing.isEmpty { start.notices.append(.knowingRulesChanged(changedRules.knowing)) }
             if !changedRules.comparing.isEmpty { start.notices.append(.comparingRulesChanged(changedRules.comparing)) }
         } else if notedRuleSetHash ?? checkpoint.ruleSetHash != ruleSetHash {
             start.notices.append(.rulesChanged([]))
@@ -77,8 +79,10 @@ struct RunStart: Equatable {
         case rulesChanged([String])
         /// These rules with `at` are new or changed.
         case timedRulesChanged([String])
-        /// These rules with `changed`, `enter` or `leave` are new or changed.
+        /// These rules with `changed`, `enter` or `leave` are new, or their conditions were edited.
         case comparingRulesChanged([String])
+        /// These rules with `changed`, `enter` or `leave` were edited, but not their conditions.
+        case knowingRulesChanged([String])
         /// The copy in the database belongs to other rules or channels.
         case otherCopy
         /// The run starts at the copy in the database.
@@ -126,6 +130,7 @@ extension RunStart {
             logRules(
                 names, to: logger,
                 remedy: fixOptions.map { _ in "start the bot with --catch-up-changed-rules, once" })
+        case .knowingRulesChanged(let names): logRules(names, to: logger, remedy: nil)
         case .comparingRulesChanged(let names):
             let rules = names.map { " --rule \($0.shellWord)" }.joined()
             let advice = fixOptions.map {

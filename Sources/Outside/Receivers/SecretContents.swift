@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import Locking
 internal import Logging
 internal import Rules
@@ -40,7 +41,7 @@ final class SecretContents: Sendable {
         for (path, what) in files.confidential where SecretContent.isExposed(path) {
             guard state.withLock({ $0.exposed.insert(path).inserted }) else { continue }
             logger.warning(
-                "every user of this machine can read this file with a \(what): run chmod o-r FILE",
+                "every user of this machine can read this file with a \(what): run chmod o-r \(path.shellWord)",
                 metadata: [LogKey.file: "\(path)"])
         }
     }

@@ -144,7 +144,9 @@ extension PutAction {
     }
 
     func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
-        ActionCheck.copiesOfTombstone(element.member(Self.name)?.member("document"), rule)
+        let argument = element.member(Self.name)
+        let copy = argument.flatMap { CopiedDocument.message($0, rule.kind) }
+        return ActionCheck.copiesOfTombstone(argument?.member("document"), rule) + [copy].compactMap(\.self)
     }
 
     func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {

@@ -88,9 +88,9 @@ extension RuleStep {
             self.init(action: action, elements: nil)
             return
         }
-        guard let program = Self.program(elements, reading),
-            let action = reading.with(locals: Self.variables, read: { kind.init(member.value, reading) })
-        else { return nil }
+        let program = Self.program(elements, reading)
+        let action = reading.with(locals: Self.variables) { kind.init(member.value, reading) }
+        guard let program, let action else { return nil }
         if let refusal = kind.forEachError {
             reading.errors.report(at: elements.position, refusal)
             return nil

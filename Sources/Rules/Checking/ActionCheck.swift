@@ -14,10 +14,16 @@ enum ActionCheck {
             if let message = node.text.flatMap(ForgottenProgram.message) { warn(node.position, .notAProgram, message) }
             if let message = LiteralCheck.yaml11Boolean(node) { warn(node.position, .mixedTypes, message) }
             if let message = LiteralCheck.typographicQuotes(node) { warn(node.position, .quotes, message) }
+            if let message = node.text.flatMap({ LiteralCheck.invisible($0, isPlain: node.isPlain) }) {
+                warn(node.position, .whiteSpace, message)
+            }
         }
         for member in members(in: rule.definition.source.member("then")) {
             if let message = member.missingSpace(readAs: "the name of a field") {
                 warn(member.position, .fieldName, message)
+            }
+            if let message = LiteralCheck.invisible(member.name, isPlain: member.isPlain) {
+                warn(member.position, .whiteSpace, message)
             }
             if let message = mistypedProgram(member) { warn(member.position, .notAProgram, message) }
             if let message = decimalComma(member) { warn(member.position, .fieldName, message) }

@@ -9,7 +9,30 @@ enum LiteralCheck {
 
     /// - Parameter node: A selector without errors.
     static func findings(_ node: SourceNode) -> [Finding] {
-        FieldNameCheck.findings(node) + SelectorOutline(node).leaves.flatMap(leaf)
+        let odd = oddTexts(in: node)
+        let places = Set(odd.map(\.position))
+        let others = FieldNameCheck.findings(node) + SelectorOutline(node).leaves.flatMap(leaf)
+        return odd + others.filter { !places.contains($0.position) }
+    }
+
+    /// Names and strings with characters that can't be seen, and names in typographic quotes.
+    private static func oddTexts(in node: SourceNode) -> [Finding] {
+        switch node.content {
+        case .string(let text):
+            return invisible(text, isPlain: node.isPlain).map { [(node.position, .whiteSpace, $0)] } ?? []
+        case .list(let elements): return elements.flatMap(oddTexts)
+        case .object(let members):
+            return members.flatMap { member -> [Finding] in
+                let own: Finding? =
+                    if let message = invisible(member.name, isPlain: member.isPlain) {
+                        (member.position, .whiteSpace, message)
+                    } else {
+                        typographicQuotes(member.name, isPlain: member.isPlain).map { (member.position, .quotes, $0) }
+                    }
+                return [own].compactMap(\.self) + oddTexts(in: member.value)
+            }
+        case .null, .bool, .number: return []
+        }
     }
 
     // MARK: - Values
@@ -158,11 +181,23 @@ enum LiteralCheck {
 
     /// `type: “task”`, copied from a word processor or a page.
     static func typographicQuotes(_ node: SourceNode) -> String? {
-        guard node.isPlain, let text = node.text?.trimmed, let first = text.first, let last = text.last,
+        node.text.flatMap { typographicQuotes($0, isPlain: node.isPlain) }
+    }
+
+    private static func typographicQuotes(_ text: String, isPlain: Bool) -> String? {
+        let text = text.trimmed
+        guard isPlain, let first = text.first, let last = text.last,
             text.count > 1, "“”„‘’‚«»".contains(first), "“”‘’«»".contains(last)
         else { return nil }
         return "the quotes in \(DisplayText.plain(String(text))) are part of the string; write straight quotes, "
             + "\"\(DisplayText.plain(String(text.dropFirst().dropLast())))\", or none"
+    }
+
+    /// A name or string with a character that can't be seen, copied from a page or a word processor.
+    static func invisible(_ text: String, isPlain: Bool) -> String? {
+        guard isPlain, let odd = text.unicodeScalars.first(where: OddCharacter.isInvisible) else { return nil }
+        return "'\(DisplayText.plain(text))' contains \(OddCharacter.name(of: odd)); remove it, or put the text in "
+            + "quotes if it belongs there"
     }
 
     private static func whiteSpace(_ node: SourceNode) -> [Finding] {

@@ -22,6 +22,8 @@ package struct DecisionInput: Sendable {
     package let countsOnly: Bool
     /// Whether it has other leaf revisions. Rules with `resolve` then apply first; if one fires, no other rule applies.
     package let isInConflict: Bool
+    /// Records what the rules evaluate. Nil, except in tests of rules.
+    var recorder: CoverageRecorder?
 
     /// The changed document that this one is related to.
     struct Source: Sendable {

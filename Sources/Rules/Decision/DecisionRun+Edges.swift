@@ -11,6 +11,9 @@ extension DecisionRun {
         var found: EdgeCondition.Observation?
         let before = pass.firedAt[index] ?? input.lastSeen[rule.name]
         let visibility = draft.isDeleted && !input.isDeleted ? .lost : input.visibility
+        if visibility == .present || visibility == .deleted && edges.on.contains(.delete) {
+            input.recorder?.noteMatch(index, draft.document.root, scratch)
+        }
         do throws(MatchError) {
             found = try edges.observe(rule, draft.document.root, visibility, before: before, scratch)
             found?.onlyLearns = input.onlyLearns
@@ -23,6 +26,7 @@ extension DecisionRun {
             if let seen = pass.firedAt[index] { pass.seen[index] = seen }
             return nil
         }
+        input.recorder?.noteComparison(index, observation)
         let size = edges.lastSeen(observation, matches: observation.matches)?.values.count ?? 0
         if size > EdgeCondition.valuesLimit { throw rule.rememberedValuesTooLarge(size) }
         let attempt = RuleAttempt(rule, index, draft, observation)

@@ -149,8 +149,12 @@ struct DecisionRun {
         _ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]
     ) throws(DecisionError) -> DownloadRequest? {
         self.attempt = nil
+        let stage = attempt.stage
+        if let stage { input.recorder?.noteStart(stage, of: attempt.index, outcomes, now: now) }
         do throws(DecisionError) {
-            switch try attempt.proceed(outcomes) {
+            let outcome = try attempt.proceed(outcomes)
+            if let stage, outcome.isProgress { input.recorder?.noteEnd(stage, of: attempt.index) }
+            switch outcome {
             case .continues: self.attempt = attempt
             case .fires: try commit(attempt)
             case .doesNotFire: noteSeen(attempt)
@@ -222,6 +226,7 @@ struct DecisionRun {
         guard !skipped.contains(index), rule.phase == pass.phase || pass.isLeaving else { return nil }
         if let edges = rule.edges { return try comparison(rule, index, edges, scratch) }
         guard !pass.isLeaving, !input.isLost, !input.onlyLearns else { return nil }
+        input.recorder?.noteMatch(index, draft.document.root, scratch)
         do throws(MatchError) {
             guard try rule.fires(on: draft.document.root, scratch) else { return nil }
         } catch {
@@ -276,6 +281,7 @@ struct DecisionRun {
         }
         draft = result
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }
+        input.recorder?.noteFiring(attempt.index, attempt.edge, isDeleted: input.isDeleted)
         if let due = attempt.due {
             decision.reasons.times[attempt.index] = due
             pass.times[attempt.index] = RuleTime(rule: attempt.rule.name, due: due, hasFired: true)

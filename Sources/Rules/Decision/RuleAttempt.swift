@@ -10,6 +10,26 @@ struct RuleAttempt {
         case needs(DownloadRequest)
         /// Does not fire now: its time is in the future, or the rule has already fired for it.
         case notDue(RuleTime)
+
+        /// Whether the stage had its effect.
+        var isProgress: Bool {
+            switch self {
+            case .continues, .fires: true
+            case .doesNotFire, .needs, .notDue: false
+            }
+        }
+    }
+
+    /// The parts of the work.
+    enum Stage {
+        /// Evaluates `at`.
+        case time
+        /// Evaluates `if`.
+        case condition
+        /// Evaluates the `for_each` of a step.
+        case elements(step: Int)
+        /// Does the action of a step, once or for one element.
+        case action(step: Int)
     }
 
     /// The times that a rule's `at:` is compared with.
@@ -76,14 +96,23 @@ struct RuleAttempt {
     /// The document after the actions so far, as programs see it.
     var document: JSONText { trial.document }
 
+    /// What comes next. Nil if everything is done.
+    var stage: Stage? {
+        if !isDue { return .time }
+        if !conditionHolds { return .condition }
+        guard done < rule.then.count else { return nil }
+        return rule.then[done].elements != nil && elements == nil ? .elements(step: done) : .action(step: done)
+    }
+
     /// The programs whose outcomes the next step needs.
     var programs: [Int] {
-        if !isDue { return rule.time.map { [$0] } ?? [] }
-        if !conditionHolds { return dependsOnCondition ? rule.condition.map { [$0] } ?? [] : [] }
-        guard done < rule.then.count else { return [] }
-        let step = rule.then[done]
-        if let program = step.elements, elements == nil { return [program] }
-        return step.action.programs
+        switch stage {
+        case .time: rule.time.map { [$0] } ?? []
+        case .condition: dependsOnCondition ? rule.condition.map { [$0] } ?? [] : []
+        case .elements(let step): rule.then[step].elements.map { [$0] } ?? []
+        case .action(let step): rule.then[step].action.programs
+        case nil: []
+        }
     }
 
     private var dependsOnCondition: Bool { observation.map { rule.edges?.dependsOnCondition($0) == true } ?? true }

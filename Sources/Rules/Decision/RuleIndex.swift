@@ -27,13 +27,14 @@ struct RuleIndex: Sendable {
     private let design: RuleBits
     private let count: Int
 
-    init(_ rules: [Rule]) {
+    /// - Parameter usesFields: Whether members of the document exclude rules. If not, each rule is evaluated.
+    init(_ rules: [Rule], usesFields: Bool = true) {
         count = rules.count
         var always = RuleBits(count: count)
         changes = RuleBits(rules.map { $0.on.contains(.change) || $0.edges != nil })
         deletes = RuleBits(rules.map { $0.on.contains(.delete) })
         design = RuleBits(rules.map(\.seesDesignDocuments))
-        let keys = Self.chosenKeys(rules.map { IndexKey.keys(of: $0.scope) })
+        let keys = Self.chosenKeys(rules.map { usesFields ? IndexKey.keys(of: $0.scope) : [] })
         var grouped: [[UInt8]: [(rule: Int32, key: IndexKey)]] = [:]
         for index in rules.indices {
             let number = Int32(index)

@@ -3,6 +3,8 @@ internal import Glibc
 /// Why a file could not be read.
 enum FileError: Error, Equatable, CustomStringConvertible {
     case missing(String)
+    /// A pattern such as `rules/*.yaml` in place of a path.
+    case pattern(String)
     case isFolder(String)
     case notAFile(String)
     case tooLarge(String, limit: Int)
@@ -17,7 +19,7 @@ enum FileError: Error, Equatable, CustomStringConvertible {
 
     var path: String {
         switch self {
-        case .missing(let path), .isFolder(let path), .notAFile(let path), .tooLarge(let path, _),
+        case .missing(let path), .pattern(let path), .isFolder(let path), .notAFile(let path), .tooLarge(let path, _),
             .unreadable(let path, _), .noRuleFiles(let path), .notAFolder(let path), .outside(let path, _):
             path
         }
@@ -26,7 +28,10 @@ enum FileError: Error, Equatable, CustomStringConvertible {
     /// What is wrong with the path, and what to do.
     var message: String {
         switch self {
-        case .missing: "does not exist; correct the path or create the file"
+        case .missing(let path): "does not exist; \(Self.unexpanded(path) ?? "correct the path or create the file")"
+        case .pattern(let path):
+            "does not exist: patterns are not expanded here; \(Self.folderAdvice(path)): all *.yaml, *.yml and *.json files "
+                + "of a folder are read"
         case .isFolder: "is a folder; name a file in it"
         case .notAFile: "is not a regular file; name one"
         case .tooLarge(_, let limit): "is larger than \(limit) bytes; make it smaller"
@@ -36,6 +41,24 @@ enum FileError: Error, Equatable, CustomStringConvertible {
         case .notAFolder: "is not a folder; name one"
         case .outside(_, let folder): "is not inside the folder '\(folder)'; name a file in it"
         }
+    }
+}
+
+extension FileError {
+    /// How to name the folder of a pattern. The path may be relative to a configuration file.
+    private static func folderAdvice(_ pattern: String) -> String {
+        let name = pattern.split(separator: "/").last.map(String.init) ?? pattern
+        let folder = RulePath.folder(of: pattern) ?? ""
+        if folder.contains(where: { "*?[{".contains($0) }) { return "name each folder" }
+        return folder.isEmpty ? "name the folder, . for this one" : "leave '/\(name)' out, to name the folder"
+    }
+
+    /// What to do about a path that a shell would expand. Nil for other paths.
+    private static func unexpanded(_ path: String) -> String? {
+        let variable = path.contains("$") ? "variables" : nil
+        let isHome = path.hasPrefix("~") || path.contains("/~/")
+        guard let what = isHome ? "'~'" : variable else { return nil }
+        return "\(what) \(isHome ? "is" : "are") not expanded here: write the whole path"
     }
 }
 

@@ -26,6 +26,8 @@ struct RuleFile {
     private(set) var rulesPosition = SourcePosition.start
     private(set) var tests: [RuleTest] = []
     private(set) var errors: [RuleFileError] = []
+    /// Whether it is YAML or JSON, so that its kind is known.
+    private(set) var isReadable = false
 
     /// - Parameters:
     ///   - path: The path as given; errors begin with it. `.json` is read as JSON, everything else as YAML.
@@ -35,7 +37,10 @@ struct RuleFile {
         self.path = path
         let reading = RuleReading(path: path, shared: shared)
         if !path.hasSuffix(".json") { reading.yaml = bytes }
-        if let root = SourceFile.read(path: path, bytes, reading.errors) { read(root, reading) }
+        if let root = SourceFile.read(path: path, bytes, reading.errors) {
+            isReadable = true
+            read(root, reading)
+        }
         errors = reading.errors.errors
     }
 

@@ -141,7 +141,7 @@ package struct RuleFileSet: Sendable {
 extension RuleFile {
     /// An error if the file is not of the required kind.
     fileprivate func errors(unless wanted: RuleFileKind?) -> [RuleFileError] {
-        guard let wanted, wanted != kind else { return [] }
+        guard let wanted, wanted != kind, isReadable else { return [] }
         return [RuleFileError(path: path, position: kindPosition, message: kind.refusal)]
     }
 }
@@ -150,7 +150,7 @@ extension FileError {
     /// Whether the file is missing or not readable: exit code 66 if it was given on the command line.
     fileprivate var isMissing: Bool {
         switch self {
-        case .missing, .unreadable, .noRuleFiles: true
+        case .missing, .unreadable, .noRuleFiles, .pattern: true
         case .isFolder, .notAFile, .notAFolder, .outside, .tooLarge: false
         }
     }

@@ -32,9 +32,14 @@ enum RulePath {
 
     /// The file at `path`, or the rule files of that folder, sorted by name.
     ///
-    /// - Throws: ``FileError/noRuleFiles(_:)`` for a folder without rule files.
+    /// - Throws: ``FileError/noRuleFiles(_:)`` for a folder without rule files, ``FileError/pattern(_:)``.
     static func files(at path: String) throws(FileError) -> [String] {
-        guard try FileBytes.kind(of: path) == .folder else { return [path] }
+        let kind: FileBytes.Kind
+        do throws(FileError) { kind = try FileBytes.kind(of: path) } catch {
+            guard case .missing = error, path.contains(where: { "*?[{".contains($0) }) else { throw error }
+            throw .pattern(path)
+        }
+        guard kind == .folder else { return [path] }
         let names = try FileBytes.names(inFolder: path).filter { name in
             !name.hasPrefix(".") && isRuleFile(name)
         }

@@ -42,17 +42,18 @@ package final class RuleSet: Sendable {
     /// - Parameters:
     ///   - programs: The texts behind the program indexes of the rules.
     ///   - bindings: The variables of all programs.
+    ///   - isIndexed: Whether an index excludes rules before they are evaluated.
     init(
         _ rules: [Rule], kind: RuleFileKind = .rules, otherwise: UnmatchedDocuments = .pass, programs: [JQProgram] = [],
         bindings: [JQBinding] = [], filter: DocumentFilter? = nil, isPartial: Bool = false,
-        jq settings: JQPool.Settings = JQPool.Settings()
+        jq settings: JQPool.Settings = JQPool.Settings(), isIndexed: Bool = true
     ) {
         self.rules = rules
         self.kind = kind
         self.otherwise = otherwise
         self.filter = filter
         self.isPartial = isPartial
-        index = RuleIndex(rules)
+        index = RuleIndex(rules, usesFields: isIndexed)
         comparingRules = rules.indices.filter { rules[$0].edges != nil }
         testsExpiry = rules.map(\.testsExpiry)
         self.programs = Programs(

@@ -49,12 +49,21 @@ package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
 final class SourceErrors {
     let path: String
     private(set) var errors: [RuleFileError] = []
+    /// Of the file. A message about their line names them, because they can hardly be seen.
+    var oddCharacters = OddCharacters.none
 
     init(path: String) { self.path = path }
 
-    func report(at position: SourcePosition?, _ message: String) {
-        errors.append(RuleFileError(path: path, position: position, message: message))
+    /// - Parameter isSyntax: Whether the cause may be on an earlier line.
+    func report(at position: SourcePosition?, _ message: String, isSyntax: Bool = false) {
+        let odd = position.flatMap { oddCharacters.nearest(to: $0.line, searchesBack: isSyntax) }
+        let advice = odd.map { "; " + $0.advice(on: position?.line ?? 0) } ?? ""
+        errors.append(RuleFileError(path: path, position: position, message: message + advice))
     }
+
+    /// Adds errors that were reported elsewhere.
+    func add(_ errors: [RuleFileError]) { self.errors += errors }
+
     /// Reports a value of the wrong kind: `'then' must be a list, not text; begin each with '- '`.
     ///
     /// - Parameter remedy: What to do, unless the value looks like a mistake with a remedy of its own.

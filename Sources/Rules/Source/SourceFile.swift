@@ -27,8 +27,13 @@ package enum SourceFile {
         path: String, _ bytes: [UInt8], _ errors: SourceErrors, beginning: String = SourceErrors.beginningOfRules,
         as wanted: ForeignFile.Wanted? = .rules
     ) -> SourceNode? {
+        if let binary = BinaryFile(bytes) {
+            errors.report(at: .start, binary.message(wanted))
+            return nil
+        }
         let syntax = SourceErrors(path: path)
         let root = content(path: path, bytes, syntax, beginning)
+        errors.oddCharacters = syntax.oddCharacters
         let text = { String(decoding: bytes.prefix(100_000), as: UTF8.self) }
         if let wanted,
             let foreign = root.flatMap({ ForeignFile($0, in: wanted) })
@@ -37,7 +42,7 @@ package enum SourceFile {
             errors.report(at: .start, foreign.message(path: path, in: wanted))
             return nil
         }
-        for error in syntax.errors { errors.report(at: error.position, error.message) }
+        errors.add(syntax.errors)
         return root
     }
 
@@ -50,11 +55,17 @@ package enum SourceFile {
             errors.reportEmpty(beginning)
             return nil
         }
-        if path.hasSuffix(".json") { return JSONSource.read(bytes, errors: errors) }
+        if path.hasSuffix(".json") {
+            errors.oddCharacters = OddCharacters(in: String(decoding: bytes, as: UTF8.self))
+            return JSONSource.read(bytes, errors: errors)
+        }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            errors.report(at: invalidUTF8(in: bytes), "invalid UTF-8; save the file as UTF-8")
+            errors.report(
+                at: invalidUTF8(in: bytes),
+                "invalid UTF-8; save the file as UTF-8, or convert it with iconv -f WINDOWS-1252 -t UTF-8")
             return nil
         }
+        errors.oddCharacters = OddCharacters(in: text)
         return YAMLSource.read(text, errors: errors, beginning: beginning)
     }
 
@@ -62,7 +73,10 @@ package enum SourceFile {
     private static func invalidUTF8(in bytes: [UInt8]) -> SourcePosition {
         var line = 1
         for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            guard String(validating: part, as: UTF8.self) != nil else { break }
+            guard String(validating: part, as: UTF8.self) != nil else {
+                let valid = String(decoding: part, as: UTF8.self).unicodeScalars.prefix { $0 != "\u{FFFD}" }
+                return SourcePosition(line: line, column: valid.count + 1)
+            }
             line += 1
         }
         return SourcePosition(line: line, column: 1)

@@ -80,7 +80,7 @@ struct SourceObject {
     private static func unknown(_ name: String, known: [String], _ places: [String: String]) -> String {
         let synonym = (synonyms[name] ?? ActionRegistry.synonyms[name]).flatMap { known.contains($0) ? $0 : nil }
         if synonym == nil, let message = KeyPlace.message(name, others: places) { return message }
-        return "'\(name)' is not known to this version"
+        return "'\(DisplayText.plain(name))' is not known to this version"
             + NearestName.advice(synonym ?? NearestName.of(name, among: known), among: known)
     }
 

@@ -170,7 +170,7 @@ struct YAMLSource {
             .parser(let context, let problem, let mark, let text):
             let error = YAMLSyntaxError(
                 problem, at: position(mark), from: context.map { position($0.mark) }, in: text)
-            errors.report(at: error.position, error.message)
+            errors.report(at: error.position, error.message, isSyntax: true)
         case .composer(_, let problem, let mark, _) where problem.contains("undefined alias"):
             errors.report(
                 at: position(mark), "the alias (*name) has no anchor (&name) before it; write the value out")
@@ -183,8 +183,12 @@ struct YAMLSource {
             errors.report(
                 at: position(context.mark),
                 "the key '\(keys.first ?? "")' appears twice in one object; remove one of the two")
-        case .reader(let problem, _, _, _):
-            errors.report(at: .start, "not YAML: \(problem); remove control characters")
+        case .reader(let problem, _, _, let text):
+            guard let refused = OddCharacter.firstRefused(in: text) else {
+                return errors.report(at: .start, "not YAML: \(problem); remove control characters")
+            }
+            let name = OddCharacter.name(of: refused.character)
+            errors.report(at: refused.position, "not YAML: \(name), is not allowed here; remove it")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             errors.report(at: .start, "not YAML: \(error)")
         }

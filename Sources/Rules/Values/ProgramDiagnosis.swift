@@ -20,7 +20,12 @@ struct ProgramDiagnosis {
     ///   - unexpected: The index of the token that jq did not expect. Nil if it is unknown.
     init(_ error: JQCompileError, _ program: String, variables: [String], unexpected: Int?) {
         let tokens = ProgramTokens(program)
-        if let unexpected {
+        if let odd = OddCharacter.index(in: tokens) {
+            let character = tokens.scalars[odd]
+            message = "\(OddCharacter.name(of: character)), is not allowed here"
+            remedy = OddCharacter.remedy(for: character)
+            place = Place(odd, in: tokens.scalars)
+        } else if let unexpected {
             (message, remedy) = Self.explanation(ofToken: unexpected, in: tokens, error.message)
             place = Place(tokens.ranges[unexpected].lowerBound, in: tokens.scalars)
         } else {

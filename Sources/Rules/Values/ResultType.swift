@@ -58,6 +58,12 @@ struct ResultType: Sendable {
 
     func accepts(_ value: JSONValue) -> Bool { names.contains { $0.includes(value) } }
 
+    /// How a program can give a permitted type instead of this value. Follows a message; empty if it is not clear.
+    func remedy(for value: JSONText) -> String {
+        if names.contains(.number) || names.contains(.integer) { return value.numberRemedy }
+        return allowsText ? value.textRemedy : ""
+    }
+
     /// For messages: `a number or null`.
     var text: String { names.map(\.text).joined(separator: " or ") }
 }

@@ -67,32 +67,27 @@ extension Template.Part {
         switch node.content {
         case .null, .bool, .number, .string: self = .literal(node.json)
         case .list(let elements):
-            var parts: [Template.Part] = []
-            for (index, element) in elements.enumerated() {
-                let place = "\(place)[\(index)]"
-                guard let part = Template.Part(element, at: place, reading, &programs) else { return nil }
-                parts.append(part)
+            // All elements are read, so that all errors are reported.
+            let parts = elements.enumerated().map { index, element in
+                Template.Part(element, at: "\(place)[\(index)]", reading, &programs)
             }
-            self = .list(parts)
+            guard !parts.contains(where: { $0 == nil }) else { return nil }
+            self = .list(parts.compactMap(\.self))
         case .object(let members):
             if let computation = node.computation {
-                guard let program = reading.program(computation.program) else { return nil }
-                var type: ResultType?
-                if let node = computation.type {
-                    guard let read = ResultType(node, reading.errors) else { return nil }
-                    type = read
-                }
-                self = .computed(Template.Computed(index: programs.count, type: type, place: place))
+                let program = reading.program(computation.program)
+                let type = computation.type.map { ResultType($0, reading.errors) }
+                guard let program, type.map({ $0 != nil }) ?? true else { return nil }
+                self = .computed(Template.Computed(index: programs.count, type: type ?? nil, place: place))
                 programs.append(program)
                 return
             }
-            var parts: [(String, Template.Part)] = []
-            for member in members {
+            let parts = members.map { member in
                 let place = place.isEmpty ? member.name : "\(place).\(member.name)"
-                guard let part = Template.Part(member.value, at: place, reading, &programs) else { return nil }
-                parts.append((member.name, part))
+                return Template.Part(member.value, at: place, reading, &programs).map { (member.name, $0) }
             }
-            self = .object(parts)
+            guard !parts.contains(where: { $0 == nil }) else { return nil }
+            self = .object(parts.compactMap(\.self))
         }
     }
 
@@ -131,7 +126,7 @@ extension Template.Computed {
             return outputs[index]
         }
         let what = place.isEmpty ? "the result" : "'\(place)'"
-        throw .failed("\(what) must be \(type.text); the program gives \(wrong.excerpt)")
+        throw .failed("\(what) must be \(type.text); the program gives \(wrong.excerpt)\(type.remedy(for: wrong))")
     }
 
     /// The only output, if there is one.

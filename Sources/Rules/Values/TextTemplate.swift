@@ -29,7 +29,8 @@ enum TextTemplate: Sendable {
         case .computed(let template):
             guard let value = try template.value(outputs, of: what) else { return nil }
             guard let text = value.root.string, !text.isEmpty else {
-                throw .failed("\(what) must be text and not empty; the program gives \(value.excerpt)")
+                throw .failed(
+                    "\(what) must be text and not empty; the program gives \(value.excerpt)\(value.textRemedy)")
             }
             return text
         }

@@ -91,7 +91,7 @@ package struct Importer: Service {
             writer: makeWriter(settings, isResumed: isResumed, info.newestSequence), journal: journal, report: report,
             isStopped: isStopped, blobs: BlobMessages(logger), beginning: progress)
         try await carryOut(run)
-        try await finish(journal, isStopped: isStopped.withLock { $0 })
+        try await finish(journal, reader, isStopped: isStopped.withLock { $0 })
     }
 
     // MARK: - Where the run starts
@@ -175,7 +175,7 @@ package struct Importer: Service {
         }
     }
 
-    private func finish(_ journal: ImportJournal, isStopped: Bool) async throws {
+    private func finish(_ journal: ImportJournal, _ reader: ImportReader, isStopped: Bool) async throws {
         try await journal.save()
         if isStopped { return report.logStop(settings, to: logger) }
         do throws(TransferError) { try await checkDatabase(journal) } catch {
@@ -183,6 +183,17 @@ package struct Importer: Service {
             throw error
         }
         try await journal.complete()
+        if report.state.counters.changes == 0 {
+            // An export of an empty database can be imported again, so this is no error.
+            let emptiness = await reader.emptiness
+            logger.notice(
+                "the input has no documents; if that is wrong, check the program that wrote it",
+                metadata: [LogKey.file: "\(settings.path)", LogKey.reason: "it \(emptiness)"])
+        }
+        if report.state.counters.changes > 0, report.state.counts.settled == 0, settings.filter != nil {
+            logger.notice(
+                "no document of the input matches the selector", metadata: [LogKey.file: "\(settings.path)"])
+        }
         report.logDone(to: logger)
     }
 

@@ -122,7 +122,7 @@ struct ConfigCheckCommand: AsyncParsableCommand {
             if let file = try bot.job.connection.checkAccess(), file.isExposed {
                 try notes.note(
                     "\(file.path): every user of this machine can read this file with a \(file.what); run chmod o-r "
-                        + file.path)
+                        + file.path.shellWord)
             }
             try notes.note("\(bot.name): \(bot.rules.ruleSet.count.counted("rule")), \(bot.job.place.address)")
         }

@@ -25,6 +25,9 @@ struct TerminalStyle: Sendable {
     /// The columns of a terminal whose width is unknown.
     static let defaultWidth = 80
 
+    /// Without colours.
+    static let plain = TerminalStyle(.never, isTerminal: false)
+
     let isColored: Bool
     /// Whether a line can be redrawn: on a terminal, unless `TERM` is `dumb`.
     let canRedraw: Bool

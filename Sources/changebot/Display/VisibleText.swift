@@ -23,7 +23,8 @@ extension String {
         return self[..<end] + "…"
     }
 
-    /// A sequence for a line of a table: CouchDB's have hundreds of characters. Commands print them whole with `--json`.
+    /// A sequence for a line of a table or of the log: CouchDB's have hundreds of characters. Commands print them whole
+    /// with `--json`, logs with `--log-format json`.
     var shortSequence: String { visible.shortened(to: 24) }
 
     /// The text padded with trailing spaces to a width in characters.

@@ -98,6 +98,23 @@ struct Count: OptionValue {
     }
 }
 
+/// A percentage on the command line, 0 to 100, with at most one decimal place.
+struct Percentage: OptionValue {
+    static let expected = "a percentage from 0% to 100%, such as 90% or 87.5%"
+
+    /// Tenths of a percent.
+    let permille: Int
+
+    init?(argument: String) {
+        let number = argument.hasSuffix("%") ? argument.dropLast() : argument[...]
+        guard let match = number.wholeMatch(of: /([0-9]{1,3})(?:\.([0-9]))?/), let whole = Int(match.1) else {
+            return nil
+        }
+        permille = whole * 10 + (match.2.flatMap { Int($0) } ?? 0)
+        guard permille <= 1000 else { return nil }
+    }
+}
+
 extension ErrorLimit: OptionValue {
     static let expected = "a whole number, 0 or more, such as 10, or a percentage from 0% to 100% such as 5%"
 

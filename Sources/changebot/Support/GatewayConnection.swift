@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import EmbeddedGateway
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 
@@ -45,7 +46,7 @@ struct GatewayConnection: Sendable {
             }
             if let file = try Credentials(environment).file, file.isExposed {
                 logger.warning(
-                    "every user of this machine can read this file with a \(file.what): run chmod o-r FILE",
+                    "every user of this machine can read this file with a \(file.what): run chmod o-r \(file.path.shellWord)",
                     metadata: [LogKey.file: "\(file.path)"])
             }
             do { try await Self.using(Gateway(url, settings: settings), body) } catch let failure as RunError

@@ -34,9 +34,10 @@ struct LogField {
 
     // MARK: - For people
 
-    /// `key=value`, with quotes unless the value is one word. Nil if the value is empty. Long names are shortened.
+    /// `key=value`, with quotes unless the value is one word. Nil if the value is empty. Sequences and long names
+    /// are shortened.
     var text: String? {
-        var text = sequence?.queryValue ?? value.description
+        var text = sequence?.queryValue.shortSequence ?? value.description
         if Self.names.contains(key) { text = text.shortened(to: Self.maxNameLength) }
         guard !text.isEmpty else { return nil }
         guard text.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }) else {

@@ -24,6 +24,10 @@ import Testing
                 .comparingRulesChanged(["a b"]), .notice,
                 "stop the bot, and run changebot fix --learn --rule 'a b' --rules r.yaml", ["rules": "a b"]
             ),
+            (
+                .knowingRulesChanged(["a b"]), .notice,
+                "the rules have changed since the checkpoint; they apply from here on", ["rules": "a b"]
+            ),
             (.otherCopy, .notice, "starting at the beginning", [:]),
             (
                 .atCheckpointCopy(savedAt: "then"), .notice, "the copy in the database",

@@ -51,6 +51,8 @@ import Testing
         Case(
             checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(plain: ["a"], timed: ["t"]),
             start: at(5, .rulesChanged(["a"]), .timedRulesChanged(["t"]))),
+        // Only the actions of a rule with 'changed' were edited: it still knows the documents.
+        Case(checkpoint: 5, changedRules: ChangedRules(knowing: ["a"]), start: at(5, .knowingRulesChanged(["a"]))),
         // For rules with aggregate, the run counts all documents and logs that.
         Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(areCounted: true), start: at(5)),
         // The rules changed in a run that did not save a checkpoint.

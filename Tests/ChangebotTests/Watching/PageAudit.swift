@@ -45,6 +45,17 @@ extension Browser {
             wrong.push("wider than its place: " + short(element));
           }
         }
+        // Labels next to each other must not read as one.
+        const boxes = all("dt, thead th").map((element) => {
+          const range = document.createRange();
+          range.selectNodeContents(element);
+          return [element, range.getBoundingClientRect()];
+        });
+        for (const [left, first] of boxes) {
+          const near = boxes.find(([, second]) =>
+            second.left > first.left && second.left < first.right + 16 && second.top < first.bottom && first.top < second.bottom);
+          if (near) wrong.push("labels nearly touch: " + left.textContent + ", " + near[0].textContent);
+        }
         const color = (text) => text.match(/[\d.]+/g).map(Number);
         const light = ([red, green, blue]) => {
           const part = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
@@ -71,7 +82,7 @@ extension Browser {
 
     /// Audits the page in small and large windows, light and dark, and saves screenshots.
     func expectGoodLayout(_ name: String) async throws {
-        for (width, isDark) in [(360, false), (1440, false), (360, true), (1440, true)] {
+        for (width, isDark) in [(360, false), (800, false), (1440, false), (360, true), (1440, true)] {
             try await show(width: width, isDark: isDark)
             let wrong = try await audit()
             #expect(wrong == [], "\(name) at \(width), \(isDark ? "dark" : "light")")

@@ -183,7 +183,10 @@ import Testing
 
     @Test(arguments: [
         ("headers: {X: {jq: .v}}", "the header 'X' would contain line breaks or control characters"),
-        ("headers: {X: {jq: .n}}", "the header 'X' must be text and not empty; the program gives 1"),
+        (
+            "headers: {X: {jq: .n}}",
+            "the header 'X' must be text and not empty; the program gives 1; add | tostring to the program"
+        ),
         ("body: {jq: '1, 2'}", "the body: the program gives 2 values, not one"),
         (
             "body: {jq: .n}, headers: {Content-Type: text/plain}",
@@ -254,7 +257,10 @@ import Testing
         ("{id: {jq: 'error(\"no\")'}}", "webhook: response: the program fails: no"),
         ("{jq: '{_rev: 1}'}", "webhook: response: merge can't touch '_rev'; remove it from the result with del(._rev)"),
         ("{jq: '[1]'}", "webhook: response: merge takes an object; the program gives [1]"),
-        ("{id: {jq: $response.body, type: string}}", "webhook: response: 'id' must be text; the program gives 1"),
+        (
+            "{id: {jq: $response.body, type: string}}",
+            "webhook: response: 'id' must be text; the program gives 1; add | tostring to the program"
+        ),
     ])
     func unmergeableAnswerIsADeadLetter(response: String, reason: String) async throws {
         let decision = try await answered(response, #"{"_id":"o"}"#, #"{"body":1}"#)

@@ -7,6 +7,7 @@ import Testing
 
 /// Conversion of documents to a table, and back.
 @Suite struct CSVTests {
+    private static let quotes = #"write a quote that is part of the cell twice: "a ""b"" c""#
     private static let clash = "names the same member as another column, or a member inside it; rename one of them"
 
     private static func table(
@@ -149,13 +150,34 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a number", "x,1,true,1", "3:1: column 'n': the cell is not a number"),
-        ("a space beside it", " 1,1,true,1", "3:1: column 'n': the cell is not a number"),
-        ("a quoted one", "1,x,\"yes\",1", "3:5: column 'b': the cell is not true or false"),
-        ("JSON", "1,\u{E4},true,{x}", "3:10: column 'p\\.q': the cell is not JSON"),
-        ("too many", "1,x,true,1,", "3:1: 5 cells where the header has 4"),
-        ("too few", "1,x,true", "3:1: 3 cells where the header has 4"),
-        ("text behind a quote", "1,\"x\"y,true,1", "3:6: text after the closing quote of a cell"),
+        (
+            "a number", "x,1,true,1",
+            "3:1: column 'n': the cell is not a number; write a number such as 5 or 2.5, or take ':number' out of the "
+                + "header to import text"
+        ),
+        (
+            "a space beside it", " 1,1,true,1",
+            "3:1: column 'n': the cell is not a number; remove the spaces around it, or take ':number' out of the header "
+                + "and convert the text with a mapping (--map): merge: { n: { jq: '.n // empty | "
+                + #"gsub("[^0-9.eE+-]"; "") | tonumber' } }"#
+        ),
+        (
+            "a quoted one", "1,x,\"yes\",1",
+            "3:5: column 'b': the cell is not true or false; write true or false, or take ':boolean' out of the header "
+                + "to import text"
+        ),
+        (
+            "JSON", "1,\u{E4},true,{x}",
+            "3:10: column 'p\\.q': the cell is not JSON; text needs quotes in JSON, which CSV doubles (\"\"\"text\"\"\"); "
+                + "write that, or take ':json' out of the header to import text"
+        ),
+        ("too many", "1,x,true,1,", "3:1: 5 cells where the header has 4; remove the ',' at the end of the row"),
+        (
+            "too few", "1,x,true",
+            "3:1: 3 cells where the header has 4; write ',' for each empty cell, too; a cell that contains a line break "
+                + "needs quotes"
+        ),
+        ("text behind a quote", "1,\"x\"y,true,1", "3:6: text after the closing quote of a cell; \(quotes)"),
     ])
     func invalidRowIsOneError(name: String, row: String, reason: String) {
         for lineBreak in ["\n", "\r\n"] {
@@ -171,7 +193,8 @@ import Testing
     @Test func unclosedQuoteCostsOneLine() {
         #expect(
             read("a,b\n1,\"x\n2,y\n3,z\n", as: .csv) == [
-                error("2:3: the opening quote of a cell is never closed", "1,\"x"), document(#"{"a":"2","b":"y"}"#, 3),
+                error("2:3: the opening quote of a cell is never closed; close it, or \(Self.quotes)", "1,\"x"),
+                document(#"{"a":"2","b":"y"}"#, 3),
                 document(#"{"a":"3","b":"z"}"#, 4),
             ])
     }

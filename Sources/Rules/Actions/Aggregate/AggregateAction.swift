@@ -196,7 +196,8 @@ extension AggregateAction {
     ) throws(ActionError) -> DecimalAmount {
         guard let number = try value.value(outputs, of: "'\(name)'") else { return .zero }
         guard number.root.kind == .number else {
-            throw .failed("'\(name)' must be a number or null; the program gives \(number.excerpt)")
+            throw .failed(
+                "'\(name)' must be a number or null; the program gives \(number.excerpt)\(number.numberRemedy)")
         }
         guard let amount = DecimalAmount(number: number.root.bytes) else {
             throw .failed("'\(name)' is too large for a sum: \(number.excerpt); a sum takes up to 16 digits")

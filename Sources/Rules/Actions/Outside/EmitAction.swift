@@ -64,6 +64,8 @@ struct EmitAction: Action {
         case _ where event != nil:
             object.errors.report(
                 at: event?.position, "'event' is for CloudEvents only; remove it, or write line: cloudevents")
+            // For its errors.
+            if let line = object.node("line"), case .object = line.content { _ = Template(line, reading) }
             return nil
         case .string("document"): return .document
         case .object: return object.node("line").flatMap { Template($0, reading) }.map { .value($0) }

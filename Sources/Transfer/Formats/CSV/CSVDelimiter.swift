@@ -14,14 +14,14 @@ package struct CSVDelimiter: Sendable, Equatable {
     private init(byte: UInt8) { self.byte = byte }
 
     /// Delimiters that spreadsheets write, the most common first.
-    private static let common = Array(",;\t|".utf8)
+    static let common = ",;\t|".utf8.map { CSVDelimiter(byte: $0) }
 
     /// The form that `--delimiter` accepts.
     var name: String { byte == 0x09 ? "tab" : "'\(String(decoding: [byte], as: UTF8.self))'" }
 
     /// Another common delimiter that occurs in a row without this one; nil if there is none.
     func likelyDelimiter(in row: [UInt8]) -> CSVDelimiter? {
-        Self.common.first { $0 != byte && row.contains($0) }.map { CSVDelimiter(byte: $0) }
+        Self.common.first { $0 != self && row.contains($0.byte) }
     }
 
     /// Nil for a character that can be part of a column's name or type, a number, or a quoted cell.

@@ -3,15 +3,21 @@ internal import LosslessJSON
 /// Turns rows of a table into documents.
 struct CSVDocuments {
     private let header: CSVHeader
+    private let advice: CSVRowAdvice
 
-    init(_ header: CSVHeader) { self.header = header }
+    init(_ header: CSVHeader, _ advice: CSVRowAdvice) {
+        self.header = header
+        self.advice = advice
+    }
 
     /// - Parameter bytes: The row's text with its line break.
     func document(of record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) -> SourceItem {
         do throws(SourceDocumentError) {
             let (columns, more) = (header.columns.count, record.cells.dropFirst(header.columns.count))
             guard columns...header.cellCount ~= record.cells.count, more.allSatisfy(\.range.isEmpty) else {
-                throw error(.cellCount(found: record.cells.count, expected: columns), 0, bytes, place)
+                let remedy = advice.remedy(for: record, bytes, columns: columns)
+                throw error(
+                    .cellCount(found: record.cells.count, expected: columns, remedy: remedy), 0, bytes, place)
             }
             var document: [UInt8] = []
             document.reserveCapacity(bytes.count + 32 * header.columns.count)
@@ -70,7 +76,8 @@ struct CSVDocuments {
         }
         guard let json = Self.json(characters, column.type) else {
             let start = cell.range.lowerBound - (cell.isQuoted ? 1 : 0)
-            throw error(.cell(column: column.name, expected: column.type), start, bytes, place)
+            let remedy = CSVCellAdvice.remedy(for: characters, in: column)
+            throw error(.cell(column: column.name, expected: column.type, remedy: remedy), start, bytes, place)
         }
         document += json
         return true

@@ -50,6 +50,19 @@ struct CSVMemberName: Hashable, Sendable {
         return Array(literal.dropFirst().dropLast())
     }
 
+    /// The names in a column's path, which a type may follow. Empty if the path is not valid, or a name is not text.
+    static func names(in path: [UInt8]) -> [String] {
+        var rest = path[...]
+        var names: [String] = []
+        while let name = take(from: &rest) {
+            guard let text = (try? JSONText(name.literal))?.root.string else { return [] }
+            names.append(text)
+            if rest.first != UInt8(ascii: ".") { return names }
+            rest.removeFirst()
+        }
+        return []
+    }
+
     /// Removes the first part of a path, up to the next `.` or `:`.
     ///
     /// - Returns: Nil if the part is empty or has an invalid escape.

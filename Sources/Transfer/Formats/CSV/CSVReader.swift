@@ -82,7 +82,9 @@ struct CSVReader: DocumentsReader {
                                 + "is part of it"), at: place)
                 }
                 do throws(CSVHeader.FormatError) {
-                    return CSVDocuments(try CSVHeader(record.cells.map { Array($0.characters(in: bytes)) }))
+                    return CSVDocuments(
+                        try CSVHeader(record.cells.map { Array($0.characters(in: bytes)) }),
+                        CSVRowAdvice(delimiter: delimiter, header: names))
                 } catch {
                     throw SourceError(.header(error.description), at: place)
                 }
@@ -94,18 +96,32 @@ struct CSVReader: DocumentsReader {
 
     /// Whether this is the line `sep=;`, with which Excel names the delimiter.
     private mutating func isDelimiterLine(_ line: [UInt8], at place: TextPlace) throws(SourceError) -> Bool {
-        let start = Array("sep=".utf8)
-        let bare =
-            line.first == UInt8(ascii: "\"") && line.last == line.first ? Array(line.dropFirst().dropLast()) : line
-        let name = bare.prefix(start.count).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        guard header == nil, bare.count == start.count + 1, name == start else { return false }
-        guard let named = CSVDelimiter(String(decoding: bare.dropFirst(start.count), as: UTF8.self)) else {
+        guard header == nil, let name = Self.delimiterName(in: line) else { return false }
+        guard let named = CSVDelimiter(name) else {
             throw SourceError(.header("the line names an invalid delimiter; remove it"), at: place)
         }
         delimiter = named
         // A file of rejected rows needs this line, too.
         header = line + [UInt8(ascii: "\n")]
         return true
+    }
+
+    /// What follows `sep=`; nil for another line.
+    private static func delimiterName(in line: [UInt8]) -> String? {
+        let start = Array("sep=".utf8)
+        let bare =
+            line.first == UInt8(ascii: "\"") && line.last == line.first ? Array(line.dropFirst().dropLast()) : line
+        let name = bare.prefix(start.count).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        guard bare.count == start.count + 1, name == start else { return nil }
+        return String(decoding: bare.dropFirst(start.count), as: UTF8.self)
+    }
+
+    /// Splits a ``header`` into the delimiter that its first line names, nil without such a line, and the names.
+    static func splitDelimiterLine(_ header: [UInt8]) -> (delimiter: CSVDelimiter?, names: ArraySlice<UInt8>) {
+        guard let end = header.firstIndex(of: UInt8(ascii: "\n")),
+            let delimiter = delimiterName(in: Array(header[..<end])).flatMap({ CSVDelimiter($0) })
+        else { return (nil, header[...]) }
+        return (delimiter, header[(end + 1)...])
     }
 
     /// Whether the row is the header again, as in tables that were concatenated.

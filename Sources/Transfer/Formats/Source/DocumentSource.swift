@@ -63,6 +63,13 @@ package struct DocumentSource: ~Copyable {
     /// The header row of a table, without its line break; nil before the first document was read and for other formats.
     package var header: [UInt8]? { reader?.header }
 
+    /// What the input contains, if it ended without any document. For messages; follows "it".
+    package var emptiness: String {
+        if bytesRead == 0 { return "is empty" }
+        if header != nil { return "has only a header" }
+        return reader == nil || format == .csv ? "is blank" : "has an empty list"
+    }
+
     /// The next document or error; nil at the end.
     ///
     /// - Throws: ``SourceError`` if reading can't continue; the next call returns nil.
@@ -110,7 +117,7 @@ package struct DocumentSource: ~Copyable {
     /// Chooses the reader by the given format, or else by the first byte.
     private mutating func begin() throws(SourceError) -> (any DocumentsReader)? {
         window.skipMark()
-        try Workbook.refuse(&window)
+        try ForeignInput.refuse(&window)
         switch format {
         case .csv?: return CSVReader(delimiter: delimiter, documentLimit: limit)
         case .ndjson?, .json?, .ejson?, nil: return try beginJSON()

@@ -1,4 +1,5 @@
 internal import Compression
+internal import Encodings
 
 /// The text of an input as it arrives, in UTF-8. Input that begins with gzip's two magic bytes is decompressed; UTF-16
 /// is converted.
@@ -48,7 +49,7 @@ struct InputBytes: ~Copyable {
         isEncodingKnown = true
         var bytes: [UInt8] = []
         do throws(SourceError) {
-            while bytes.count < UTF16Decoder.headCount, try readBytes(into: &bytes) {}
+            while bytes.count < WideEncoding.headCount, try readBytes(into: &bytes) {}
         } catch {
             text += bytes
             throw error

@@ -14,9 +14,9 @@ package struct SourceDocumentError: Error, Equatable, Sendable {
         case truncatedLine
         /// MongoDB's wrapper of this name has invalid content.
         case extendedJSON(wrapper: String, expected: String)
-        /// A cell is not of its column's type.
-        case cell(column: String, expected: CSVColumnType)
-        case cellCount(found: Int, expected: Int)
+        /// A cell is not of its column's type. The remedy has no values of the document.
+        case cell(column: String, expected: CSVColumnType, remedy: String)
+        case cellCount(found: Int, expected: Int, remedy: String)
         /// A closing quote is followed by neither a delimiter nor the end of the line.
         case textAfterQuote
         /// A cell's opening quote has no closing one.
@@ -55,6 +55,8 @@ extension SourceDocumentError {
 }
 
 extension SourceDocumentError.Reason: CustomStringConvertible {
+    private static let quoteRemedy = "write a quote that is part of the cell twice: \"a \"\"b\"\" c\""
+
     /// Has no values of the document: safe to log.
     package var description: String {
         switch self {
@@ -63,10 +65,12 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
         case .noDocument: "the row has no document; get the rows with include_docs=true"
         case .truncatedLine: "the line ends inside its array; if the backup was resumed, a later line has the documents"
         case .extendedJSON(let wrapper, let expected): "\(wrapper) needs \(expected)"
-        case .cell(let column, let expected): "column '\(column)': the cell is not \(expected.expectation)"
-        case .cellCount(let found, let expected): "\(found.counted("cell")) where the header has \(expected)"
-        case .textAfterQuote: "text after the closing quote of a cell"
-        case .openQuote: "the opening quote of a cell is never closed"
+        case .cell(let column, let expected, let remedy):
+            "column '\(column)': the cell is not \(expected.expectation); \(remedy)"
+        case .cellCount(let found, let expected, let remedy):
+            "\(found.counted("cell")) where the header has \(expected); \(remedy)"
+        case .textAfterQuote: "text after the closing quote of a cell; \(Self.quoteRemedy)"
+        case .openQuote: "the opening quote of a cell is never closed; close it, or \(Self.quoteRemedy)"
         case .bareNUL: "a NUL character outside quotes; the file is damaged or not text: remove it, or quote the cell"
         }
     }

@@ -1,33 +1,22 @@
-/// Converts UTF-16 to UTF-8, in pieces of any length.
-///
-/// - Note: Source: Excel's "Unicode Text" is UTF-16LE with a byte order mark; PowerShell 5's `>` writes it, too.
-struct UTF16Decoder {
-    /// How many bytes are needed to detect the encoding.
-    static let headCount = 4
+internal import Encodings
 
+/// Converts UTF-16 to UTF-8, in pieces of any length.
+struct UTF16Decoder {
     private let isBigEndian: Bool
     /// The first byte of a code unit whose second byte has not arrived.
     private var half: UInt8?
     /// A high surrogate whose low one has not arrived.
     private var high: UInt16?
 
-    /// Nil if the text is not UTF-16. No format begins with NUL characters, so two zero bytes, one in each of the first
-    /// two characters, identify UTF-16 without a byte order mark. A single one is a fault of the file.
+    /// Nil if the text is not UTF-16.
     ///
     /// - Parameter head: The first four bytes, or all of a shorter text.
     /// - Throws: `SourceError`: `.encoding` for UTF-32, without a place.
     init?(head: [UInt8]) throws(SourceError) {
-        guard head.count >= 2, head.count % 2 == 0 || head.count >= Self.headCount else { return nil }
-        let isUTF32 = head.prefix(Self.headCount).count { $0 == 0 } == 3
-        if isUTF32 || head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
-            throw SourceError(.encoding(Self.remedy("the text is UTF-32", from: "UTF-32")), at: TextPlace())
-        }
-        switch (head[0], head[1]) {
-        case (0xFF, 0xFE): isBigEndian = false
-        case (0xFE, 0xFF): isBigEndian = true
-        case (1..., 0) where head.count < Self.headCount || head[3] == 0: isBigEndian = false
-        case (0, 1...) where head.count < Self.headCount || head[2] == 0: isBigEndian = true
-        default: return nil
+        switch WideEncoding(head: head) {
+        case .utf16(let isBigEndian): self.isBigEndian = isBigEndian
+        case .utf32: throw SourceError(.encoding(Self.remedy("the text is UTF-32", from: "UTF-32")), at: TextPlace())
+        case nil: return nil
         }
     }
 

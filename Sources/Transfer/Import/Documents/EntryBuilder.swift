@@ -103,6 +103,8 @@ struct DocumentAdmission: Sendable {
     let collection: String?
     let store: AttachmentStore?
     let streamingThreshold: Int
+    /// The delimiter between the cells of a table.
+    private let delimiter: CSVDelimiter
     /// The rule of the mapping that sets an expiry; nil if none does.
     private let expiringRule: String?
 
@@ -115,11 +117,12 @@ struct DocumentAdmission: Sendable {
         collection = parts.count > 1 ? parts.last.map(String.init) : nil
         store = settings.attachments.map { AttachmentStore($0) }
         streamingThreshold = settings.streamingThreshold
+        delimiter = settings.delimiter
     }
 
     func admit(_ text: JSONText, _ origin: ImportOrigin, isShared: Bool = false) -> ImportEntry {
         let id: DocumentID
-        do throws(Refusal) { id = try self.id(of: text.root) } catch {
+        do throws(Refusal) { id = try self.id(of: text.root, origin) } catch {
             return .refused(origin, id: text.root["_id"]?.string.map { DocumentID($0) }, reason: error.reason)
         }
         do throws(Refusal) { return .document(try document(text, id, origin, isShared)) } catch {
@@ -136,16 +139,10 @@ struct DocumentAdmission: Sendable {
         let reason: String
     }
 
-    private func id(of document: JSONValue) throws(Refusal) -> DocumentID {
-        guard let value = document["_id"] else {
-            throw Refusal(reason: "it has no _id; a mapping (--map) can give it one")
-        }
-        guard let text = value.string else {
-            let isWrapped = value.kind == .object && value.members.contains { $0.name.string?.hasPrefix("$") == true }
-            throw Refusal(
-                reason: isWrapped
-                    ? "its _id is a MongoDB wrapper; read the file with --format ejson" : "its _id is not a string")
-        }
+    private func id(of document: JSONValue, _ origin: ImportOrigin) throws(Refusal) -> DocumentID {
+        let advice = IDAdvice(origin.source, delimiter: delimiter)
+        guard let value = document["_id"] else { throw Refusal(reason: advice.reasonWithoutID(document)) }
+        guard let text = value.string else { throw Refusal(reason: advice.reason(for: value)) }
         if text.isEmpty { throw Refusal(reason: "its _id is empty") }
         if text.utf8.first == UInt8(ascii: "_"), !text.hasPrefix("_design/") {
             throw Refusal(reason: "its _id begins with '_'; only ids of design documents may")

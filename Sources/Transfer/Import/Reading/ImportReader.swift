@@ -113,6 +113,9 @@ actor ImportReader {
         copy = file
     }
 
+    /// What an input without documents contains, once it was read to its end.
+    var emptiness: String { source?.emptiness ?? "is empty" }
+
     func next() -> InputChunk {
         var chunk = InputChunk()
         var bytes = 0

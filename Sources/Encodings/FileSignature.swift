@@ -1,0 +1,49 @@
+/// A kind of file that is not UTF-8 text, recognized by its first bytes. For messages about files of the wrong kind.
+package enum FileSignature: Sendable, CaseIterable {
+    case archive, oldWorkbook, pdf, png, jpeg, gif, gzip, bzip2, xz, zstandard, sevenZip, sqlite, program
+
+    /// Nil if the bytes do not begin like such a file.
+    ///
+    /// - Parameter head: The beginning of the file.
+    package init?(_ head: some Collection<UInt8>) {
+        guard let kind = Self.allCases.first(where: { head.starts(with: $0.bytes) }) else { return nil }
+        self = kind
+    }
+
+    /// Whether these first bytes are too few to recognize a file, but may be the beginning of a signature.
+    package static func needsMore(than head: some Collection<UInt8>) -> Bool {
+        allCases.contains { head.count < $0.bytes.count && $0.bytes.starts(with: head) }
+    }
+
+    /// What the file is, with an article.
+    package var name: String {
+        switch self {
+        case .archive: "a workbook or a ZIP archive"
+        case .oldWorkbook: "a workbook or another Office file"
+        case .pdf: "a PDF file"
+        case .png, .jpeg, .gif: "a picture"
+        case .gzip: "a gzip file"
+        case .bzip2, .xz, .zstandard, .sevenZip: "a compressed file"
+        case .sqlite: "an SQLite database"
+        case .program: "a program"
+        }
+    }
+
+    private var bytes: [UInt8] {
+        switch self {
+        case .archive: [0x50, 0x4B, 0x03, 0x04]
+        case .oldWorkbook: [0xD0, 0xCF, 0x11, 0xE0]
+        case .pdf: Array("%PDF-".utf8)
+        case .png: [0x89] + Array("PNG".utf8)
+        case .jpeg: [0xFF, 0xD8, 0xFF]
+        case .gif: Array("GIF89a".utf8)
+        case .gzip: [0x1F, 0x8B]
+        case .bzip2: Array("BZh91AY&SY".utf8)
+        case .xz: [0xFD] + Array("7zXZ".utf8)
+        case .zstandard: [0x28, 0xB5, 0x2F, 0xFD]
+        case .sevenZip: Array("7z".utf8) + [0xBC, 0xAF]
+        case .sqlite: Array("SQLite format 3".utf8) + [0]
+        case .program: [0x7F] + Array("ELF".utf8)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import ArgumentParser
+internal import Encodings
+internal import Rules
+
+/// The result of `rules test`, before it is formatted.
+struct TestReport {
+    /// The values of `--format`.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case text, junit, github, json
+    }
+
+    let results: [RuleTestResult]
+    /// Nil if it was not measured.
+    var coverage: RuleCoverage?
+    /// The required coverage in tenths of a percent. Nil: any.
+    var threshold: Int?
+
+    var failed: [RuleTestResult] { results.filter { !$0.hasPassed } }
+
+    /// `8 tests, all passed`.
+    var summary: String {
+        let ending = results.isEmpty ? "" : failed.isEmpty ? ", all passed" : ", \(failed.count) failed"
+        return "\(Counted(results.count, "test"))\(ending)"
+    }
+
+    /// Why the coverage is too low. Nil if it is not.
+    var shortfall: String? {
+        guard let coverage, let threshold, coverage.share.permille < threshold else { return nil }
+        return
+            "coverage is \(coverage.share.text), but --threshold requires \(Self.percent(threshold)); add tests for the "
+            + "missing outcomes (--coverage lists them), or lower the threshold"
+    }
+
+    /// A number of tenths of a percent, as `90%` or `87.5%`.
+    static func percent(_ permille: Int) -> String {
+        permille.isMultiple(of: 10) ? "\(permille / 10)%" : "\(permille / 10).\(permille % 10)%"
+    }
+}
+
+extension RuleCoverage.Share {
+    /// `87.5% (7 of 8 outcomes)`.
+    var text: String { "\(TestReport.percent(permille)) (\(seen) of \(possible.counted("outcome")))" }
+}
+
+extension RuleTestResult {
+    /// `FILE:LINE:COLUMN`.
+    var place: String { "\(path):\(position.line):\(position.column)" }
+
+    /// What differs, without colours.
+    var differences: [String] {
+        mismatches.flatMap { mismatch in
+            [mismatch.title + ":"]
+                + LineDiff(mismatch.expected, mismatch.actual).lines(.plain).map { "  " + $0.text }
+        }
+    }
+
+    /// The members of `expect` that differ: `fired and patch differ`.
+    var reason: String {
+        let names = mismatches.map(\.what)
+        return "\(names.joined(separator: ", ")) \(names.count == 1 ? "differs" : "differ") from what the test expects"
+    }
+}
+
+extension RuleTestResult.Mismatch {
+    var title: String { what + (isPartial ? " (without the members that the test does not name)" : "") }
+}
+
+extension CoveragePoint {
+    /// What no test has shown: `never true`. Nil if nothing is missing.
+    var complaint: String? {
+        if missing.isEmpty { return nil }
+        return switch (kind, missing[0]) {
+        case (_, .fires): "never fires"
+        case (_, .runs): "never runs"
+        case (_, .applies): "never applies"
+        default: missing.count == 2 ? "never evaluated" : "never \(missing[0].rawValue)"
+        }
+    }
+}
