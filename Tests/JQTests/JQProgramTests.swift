@@ -1,7 +1,8 @@
-import JQ
 import LosslessJSON
 import TestKit
 import Testing
+
+@testable import JQ
 
 @Suite(.limitedParallelism)
 struct JQProgramTests {
@@ -86,8 +87,8 @@ struct JQProgramTests {
         ["module {\"a\":1}; 1"], ["1 # \") , [2 + \"x \n + \" # \\(3"],
     ])
     func programsThatCompileOnlyTogetherAreFound(programs: [String]) throws {
-        let together = try JQCompiler.check(programs)
-        let alone = try programs.map { try JQCompiler.check([$0])[0] }
+        let together = try JQCompiler.compile(programs)
+        let alone = try programs.map { try JQCompiler.compile([$0])[0] }
         #expect(together == alone)
         #expect(alone.contains { $0 != nil })
     }
@@ -95,7 +96,17 @@ struct JQProgramTests {
     @Test(arguments: [["", "def f: 1;"], [".a # b", "1 #", "# \\"]])
     func validProgramsCompileTogether(programs: [String]) throws {
         let many = Array(repeating: programs, count: 3).joined() + [".b"]
-        #expect(try JQCompiler.check(Array(many)).allSatisfy { $0 == nil })
+        #expect(try JQCompiler.compile(Array(many)).allSatisfy { $0 == nil })
+    }
+
+    @Test
+    func programsThatWereCheckedBeforeHaveTheSameResults() throws {
+        let programs = [".a # again", "1 | foo # again", "$x # again", ".b # again"]
+        for variables in [["x"], [], ["x"], []] {
+            let expected = try JQCompiler.compile(programs, variables)
+            #expect(expected.map { $0 == nil } == [true, false, variables == ["x"], true])
+            #expect(try JQCompiler.check(programs, variables: variables) == expected)
+        }
     }
 
     @Test
