@@ -226,6 +226,13 @@ let package = Package(
             dependencies: ["GatewayClient", "Locking", "LosslessJSON", "TestKit", .argumentParser],
             swiftSettings: settings),
 
+        // The helper processes of the tests.
+        .executableTarget(
+            name: "changebot-helper", dependencies: ["JQ", "SyncFunctions"], swiftSettings: settings,
+            linkerSettings: [
+                .unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .debug))
+            ]),
+
         .target(name: "TestKit", dependencies: ["CMalloc", "Fleet", "Locking"], swiftSettings: simulated),
         .testTarget(
             name: "ChangebotTests",

@@ -16,8 +16,8 @@ package struct HelperPurpose: Sendable {
         Self.hostsInThisProcess.withLock { $0 = true }
     }
 
-    /// The executable to start: this one if it calls ``serveIfAsked(_:)``, otherwise `changebot` in the same folder
-    /// (for the test runner).
+    /// The executable to start: this one if it calls ``serveIfAsked(_:)``, otherwise `changebot-helper` in the same
+    /// folder (for the test runner).
     static var executablePath: String? {
         if hostsInThisProcess.withLock({ $0 }) { return "/proc/self/exe" }
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -25,6 +25,6 @@ package struct HelperPurpose: Sendable {
         guard count > 0, let slash = buffer[..<count].lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else {
             return nil
         }
-        return String(decoding: buffer[...slash].map { UInt8(bitPattern: $0) }, as: UTF8.self) + "changebot"
+        return String(decoding: buffer[...slash].map { UInt8(bitPattern: $0) }, as: UTF8.self) + "changebot-helper"
     }
 }

@@ -1,3 +1,4 @@
+internal import CJQ
 internal import LosslessJSON
 
 /// Finds the numbers of a JSON text, and the unpaired surrogates in its strings.
@@ -16,42 +17,30 @@ struct LeafScan {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     mutating func next() -> Leaf? {
-        while at < bytes.count {
-            if isInString {
-                if let half = nextInString() { return half }
-                continue
+        while true {
+            at = bytes.withUnsafeBufferPointer { bytes in
+                Int(cjq_next_leaf(bytes.baseAddress, Int64(bytes.count), Int64(at), &isInString))
             }
-            switch bytes[at] {
-            case UInt8(ascii: "\""):
-                isInString = true
-                at += 1
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                let start = at
+            guard at < bytes.count else { return nil }
+            let start = at
+            guard isInString else {
                 while at < bytes.count, Self.isPartOfNumber(bytes[at]) { at += 1 }
                 return .number(start..<at)
-            default: at += 1
             }
+            if skipEscape() { return .unpairedSurrogate(start..<at) }
         }
-        return nil
     }
 
-    private mutating func nextInString() -> Leaf? {
-        switch bytes[at] {
-        case UInt8(ascii: "\""):
-            isInString = false
-            at += 1
-        case UInt8(ascii: "\\"):
-            let start = at
-            switch UnicodeEscape(bytes[...], at: at) {
-            case .scalar(_, let end)?: at = end
-            case .loneSurrogate(_, let end)?:
-                at = end
-                return .unpairedSurrogate(start..<end)
-            case nil: at += 2
-            }
-        default: at += 1
+    /// Whether the escape sequence is an unpaired surrogate.
+    private mutating func skipEscape() -> Bool {
+        switch UnicodeEscape(bytes[...], at: at) {
+        case .scalar(_, let end)?: at = end
+        case .loneSurrogate(_, let end)?:
+            at = end
+            return true
+        case nil: at += 2
         }
-        return nil
+        return false
     }
 
     private static func isPartOfNumber(_ byte: UInt8) -> Bool {

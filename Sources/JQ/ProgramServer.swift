@@ -8,10 +8,9 @@ struct ProgramServer {
     private var deadline = Duration.zero
     /// Bytes of the outputs of one call.
     private var outputLimit = 0
-    private var programs: [(text: [UInt8], locals: [String])] = []
+    private var programs = ProgramTable()
     /// The variables of all programs: an object.
     private var bindings = jv_object()
-    private var compiled: [Int: Result<CompiledProgram, JQCompileError>] = [:]
     private var answers = FrameWriter()
 
     mutating func serve() -> Never {
@@ -56,7 +55,7 @@ struct ProgramServer {
             guard let name = frame.takeCounted() else { _exit(EXIT_FAILURE) }
             locals.append(String(decoding: name, as: UTF8.self))
         }
-        programs.append((Array(frame.content), locals))
+        programs.add(ProgramSource(text: Array(frame.content), locals: locals))
     }
 
     /// Returns an invalid value with a message if jq can't read the text.
@@ -73,13 +72,13 @@ struct ProgramServer {
         HelperInput.setAlarm(Conversation.startingTime)
         defer { HelperInput.setAlarm(nil) }
         do throws(JQCompileError) {
-            try CompiledProgram.check(programs[start..<end].map(\.text)[...], bindings)
+            try CompiledProgram.check(programs.texts(start..<end)[...], bindings)
             send(.done)
         } catch { send(error) }
     }
 
     private mutating func call(_ frame: inout Frame) {
-        guard let index = frame.takeInteger(), programs.indices.contains(index), let now = frame.takeInteger(),
+        guard let index = frame.takeInteger(), 0..<programs.count ~= index, let now = frame.takeInteger(),
             let change = frame.takeCounted(), let match = frame.takeCounted()
         else { _exit(EXIT_FAILURE) }
         HelperInput.setAlarm(deadline)
@@ -139,16 +138,10 @@ struct ProgramServer {
     }
 
     private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileError> {
-        if let known = compiled[index] { return known }
+        if let known = programs.called(index) { return known }
         // Compiling has a separate deadline.
         HelperInput.setAlarm(Conversation.startingTime)
-        let result: Result<CompiledProgram, JQCompileError>
-        do throws(JQCompileError) {
-            result = .success(try CompiledProgram(programs[index].text, bindings, locals: programs[index].locals))
-        } catch {
-            result = .failure(error)
-        }
-        compiled[index] = result
+        let result = programs.call(index, bindings)
         send(.ready)
         HelperInput.setAlarm(deadline)
         return result

@@ -16,7 +16,8 @@ final class PostgresCluster: Sendable {
         try programs.run(
             "initdb",
             ["-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--no-instructions", "-E", "UTF8"]
-                + ["--locale=C"], log: folder + "/initdb.log")
+                // Segments of the log have 16 MB by default, which each copy of the cluster would repeat.
+                + ["--locale=C", "--wal-segsize=1"], log: folder + "/initdb.log")
         let access = data + "/pg_hba.conf"
         let passwords = "host all +with_password 127.0.0.1/32 scram-sha-256\n"
         let others = try String(contentsOfFile: access, encoding: .utf8)

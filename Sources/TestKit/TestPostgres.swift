@@ -130,6 +130,8 @@ package final class TestPostgres: Sendable {
             "max_connections=500",
             // A small server, whose processes start and end faster.
             "shared_buffers=16MB", "jit=off",
+            // For standby servers: the segments of the cluster are small.
+            "wal_keep_size=64MB",
         ]
         let process = try programs.start(
             "postgres", ["-D", data, "-p", "\(port)"] + (options + settings).flatMap { ["-c", $0] }, log: log)

@@ -65,7 +65,7 @@ import Testing
     @Test func eachTargetHasALayer() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
         let targets = folders.filter { !$0.hasPrefix("C") || $0 == "Compression" }
-        let tools = ["TestKit", "changebot-bench", "changebot-soak"]
+        let tools = ["TestKit", "changebot-bench", "changebot-helper", "changebot-soak"]
         #expect(Set(targets).subtracting(tools) == Set(Self.layers.joined()))
     }
 

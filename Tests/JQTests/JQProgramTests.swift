@@ -1,7 +1,8 @@
-import JQ
 import LosslessJSON
 import TestKit
 import Testing
+
+@testable import JQ
 
 @Suite(.limitedParallelism)
 struct JQProgramTests {
@@ -86,8 +87,8 @@ struct JQProgramTests {
         ["module {\"a\":1}; 1"], ["1 # \") , [2 + \"x \n + \" # \\(3"],
     ])
     func programsThatCompileOnlyTogetherAreFound(programs: [String]) throws {
-        let together = try JQCompiler.check(programs)
-        let alone = try programs.map { try JQCompiler.check([$0])[0] }
+        let together = try JQCompiler.compile(programs)
+        let alone = try programs.map { try JQCompiler.compile([$0])[0] }
         #expect(together == alone)
         #expect(alone.contains { $0 != nil })
     }
@@ -95,7 +96,17 @@ struct JQProgramTests {
     @Test(arguments: [["", "def f: 1;"], [".a # b", "1 #", "# \\"]])
     func validProgramsCompileTogether(programs: [String]) throws {
         let many = Array(repeating: programs, count: 3).joined() + [".b"]
-        #expect(try JQCompiler.check(Array(many)).allSatisfy { $0 == nil })
+        #expect(try JQCompiler.compile(Array(many)).allSatisfy { $0 == nil })
+    }
+
+    @Test
+    func programsThatWereCheckedBeforeHaveTheSameResults() throws {
+        let programs = [".a # again", "1 | foo # again", "$x # again", ".b # again"]
+        for variables in [["x"], [], ["x"], []] {
+            let expected = try JQCompiler.compile(programs, variables)
+            #expect(expected.map { $0 == nil } == [true, false, variables == ["x"], true])
+            #expect(try JQCompiler.check(programs, variables: variables) == expected)
+        }
     }
 
     @Test
@@ -105,6 +116,47 @@ struct JQProgramTests {
         #expect("\(outcomes[1].error.map { "\($0)" } ?? "")".contains("does not compile"))
         #expect(outcomes[2].error == .noSuchProgram(2))
         #expect(outcomes[3].texts == ["1"])
+    }
+
+    /// Short programs are compiled as one text.
+    @Test(arguments: [
+        [
+            "def f: 1; f # one", "def f: 2; f, .", "now + $now - $now", "[limit(2; repeat(1))]",
+            "label $a | 1, break $a",
+        ],
+        ["", "1"], ["def f: 1;", "2"], ["1", "$__loc__", "2"], ["{", "1", "1 | foo", "2"],
+        [".a", ".a = 2", "error(\"x\")", "$ENV.A", ".[", "try error(\"x\") catch ., 1", "halt"],
+        [String(repeating: "1, ", count: 400) + "2", "1", "2"],
+    ])
+    func programsOfOnePoolAreIndependent(programs: [String]) async throws {
+        let many = Array(repeating: programs, count: 7).joined().enumerated().map { "\($1) # \($0)" }
+        let document = #"{"a":1}"#
+        var alone: [JQOutcome] = []
+        for program in programs { alone.append(try await outcome(program, document)) }
+        let together = await pool(many).run(try many.indices.reversed().map { try call($0, document) })
+        for (index, outcome) in zip(many.indices.reversed(), together) {
+            let expected = alone[index % programs.count]
+            #expect(outcome.texts == expected.texts, "\(many[index])")
+            #expect(outcome.error == expected.error, "\(many[index])")
+        }
+    }
+
+    @Test
+    func programsHaveOnlyTheirOwnLocals() async throws {
+        let programs = [
+            JQProgram("$a, .", locals: ["a"]), JQProgram(".", locals: []), JQProgram("$b, $a, .", locals: ["a", "b"]),
+        ]
+        let pool = JQPool(programs: programs)
+        let locals = [try JSONText(#"{"a":1}"#), nil, try JSONText(#"{"b":2}"#)]
+        let calls = try locals.enumerated().map { index, locals in
+            JQCall(
+                program: index, document: try JSONText("[7]"), change: Array("{}".utf8), match: Array("{}".utf8),
+                now: 0,
+                locals: locals)
+        }
+        #expect(await pool.run(calls).map(\.texts) == [["1", "[7]"], ["[7]"], ["2", "null", "[7]"]])
+        let foreign = JQPool(programs: [JQProgram("$a", locals: ["a"]), JQProgram("$a")])
+        #expect(await foreign.run([try call(1)])[0].texts == nil)
     }
 
     @Test

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LosslessJSON
 
 /// Strings as Go's `encoding/json` spells them: it also escapes `<`, `>`, `&`, U+2028 and U+2029, and writes `\b` and
@@ -7,14 +8,17 @@ internal import LosslessJSON
 enum GoString {
     /// Whether JSON without optional escapes may be spelled otherwise by Go.
     static func mayDiffer(_ bytes: some Sequence<UInt8>) -> Bool {
-        bytes.contains { byte in
-            switch byte {
-            case UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "&"), 0x08, 0x0C, 0xE2: true
-            default: false
-            }
-        }
+        // The library's search is much faster, above all in a debug build.
+        bytes.withContiguousStorageIfAvailable { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return firstBytes.contains { memchr(start, Int32($0), bytes.count) != nil }
+        } ?? bytes.contains { firstBytes.contains($0) }
     }
 
+    /// The first byte of each character that Go escapes or writes otherwise.
+    private static let firstBytes: [UInt8] = [
+        UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "&"), 0x08, 0x0C, 0xE2,
+    ]
     fileprivate static let lineSeparators: [[UInt8]] = [[0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9]]
 }
 

@@ -63,6 +63,7 @@ struct YAMLQuotes {
 
     /// Skips the text after `|` or `>`, in which quotes mean nothing.
     private mutating func skipBlock() {
+        guard lines[line].contains(where: { $0 == "|" || $0 == ">" }) else { return }
         var header = ""
         header.unicodeScalars.append(contentsOf: lines[line])
         guard header.firstMatch(of: /[:\-] +[|>][+\-]?[0-9]?[+\-]?\s*(?:#.*)?$/) != nil else { return }
