@@ -6,7 +6,8 @@ package import LosslessJSON
 package struct JQBinding: Sendable {
     /// The name without the `$`.
     package let name: String
-    let json: [UInt8]
+    /// Its value.
+    package let json: [UInt8]
 
     /// - Throws: ``JQError/inexactNumber(_:)`` or ``JQError/brokenCharacter(_:)`` for values that jq can't represent,
     ///   because programs would see a different value.

@@ -155,6 +155,76 @@ import Testing
         }
     }
 
+    @Test func mutantsAreListedWithTheMissingTests() async throws {
+        try await withFile { file in
+            let result = try await Program.run(["rules", "test", file, "--mutants"])
+            #expect(result.code == 1)
+            #expect(
+                result.output.contains(
+                    """
+                    NOT NOTICED  \(file):5:15: rule 'tidy': without `keep: { $eq: true }`
+                        - name: "tidy: not without `keep: { $eq: true }`"
+                          given: { type: task, task: " tea", keep: true }
+                          expect: { fired: [] }
+                        # with the change, fired is [tidy]
+
+                    """), "\(result.output)")
+            #expect(result.output.hasSuffix("\n9 mutants, 2 noticed, 7 not noticed\n"), "\(result.output)")
+            #expect(result.errors.contains("7 changes of the rules fail no test; add the tests that are shown"))
+            let quiet = try await Program.run(["rules", "test", file, "--mutants", "--quiet"])
+            #expect(quiet.code == 1 && quiet.output == "" && quiet.errors.hasPrefix("NOT NOTICED  \(file):4:13: rule"))
+        }
+    }
+
+    @Test func missingTestsAreWritten() async throws {
+        try await withFile { file in
+            let result = try await Program.run(["rules", "test", file, "--mutants", "--write"])
+            #expect(result.code == 0 && result.errors == "\(file): added 5 tests\n", "\(result.errors)")
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(text.hasPrefix(Self.rules) && text.contains("  - name: \"tidy: not without `keep"), "\(text)")
+            let again = try await Program.run(["rules", "test", file, "--mutants", "--quiet"])
+            #expect(again.code == 0 && again.output == "" && again.errors == "", "\(again.errors)")
+        }
+    }
+
+    @Test func mutantsNeedPassingTests() async throws {
+        try await withFile(Self.failing) { file in
+            let result = try await Program.run(["rules", "test", file, "--mutants", "--write"])
+            #expect(result.code == 1 && result.errors.contains("no mutants were made, because tests fail"))
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == Self.failing)
+        }
+        let alone = try await Program.run(["rules", "test", "r.yaml", "--write"])
+        #expect(alone.code == 64 && alone.errors.contains("--write adds the tests that --mutants finds; add --mutants"))
+    }
+
+    @Test func fileThatCannotTakeTestsIsNamed() async throws {
+        let text = "version: 1\nrules:\n  - { name: a, when: { a: 1 }, then: [] }\ntests: []\n"
+        try await withFile(text) { file in
+            let result = try await Program.run(["rules", "test", file, "--mutants", "--write"])
+            #expect(
+                result.code == 0 || result.errors.contains("\(file):4:8: 'tests' must be a list"), "\(result.errors)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+        }
+    }
+
+    @Test func mutantsAreReportedToCI() async throws {
+        try await withFile { file in
+            let github = try await Program.run(["rules", "test", file, "--mutants", "--format", "github"])
+            #expect(
+                github.output.contains(
+                    "::error file=\(file),line=5,col=15,title=mutant::rule 'tidy': without `keep: { $eq: true }`: no test "
+                        + "fails, although fired changes from [] to [tidy] for { type: task, task: \" tea\", keep: true }\n"
+                ),
+                "\(github.output)")
+            let junit = try await Program.run(["rules", "test", file, "--mutants", "--format", "junit"])
+            #expect(junit.output.contains(#"<testsuite name="mutants" tests="7" failures="7" errors="0" skipped="0">"#))
+            let json = try await Program.run(["rules", "test", file, "--mutants", "--format", "json"])
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+            let mutants = try #require(object["mutants"] as? [String: Any])
+            #expect(mutants["count"] as? Int == 9 && (mutants["survivors"] as? [[String: Any]])?.count == 7)
+        }
+    }
+
     @Test func unknownFormatIsRefused() async throws {
         let result = try await Program.run(["rules", "test", "r.yaml", "--format", "xml"])
         #expect(result.code == 64 && result.errors.contains("'text', 'junit', 'github' or 'json'"), "\(result.errors)")

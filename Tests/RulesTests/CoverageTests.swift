@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rules
 
-@Suite struct CoverageTests {
+@Suite(.limitedParallelism) struct CoverageTests {
     private func fileSet(_ yaml: String) throws -> RuleFileSet {
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array(yaml.utf8), shared: shared)

@@ -12,6 +12,8 @@ protocol Action: Sendable {
     static var synonyms: [String] { get }
     /// The keys of the action's value. Empty if the names in it are those of a document.
     static var keys: [String] { get }
+    /// The keys that tests of rules can't judge: limits, files, credentials, and what is done with later answers.
+    static var untestedKeys: Set<String> { get }
     /// Whether the action may appear in the `then` of `related`.
     static var isAllowedInRelated: Bool { get }
     /// Whether no action can follow this one.
@@ -75,6 +77,7 @@ typealias ActionWarning = (position: SourcePosition, code: RuleWarning.Code, mes
 extension Action {
     static var synonyms: [String] { [] }
     static var keys: [String] { [] }
+    static var untestedKeys: Set<String> { [] }
     static var isAllowedInRelated: Bool { true }
     static var isLast: Bool { false }
     static var forEachError: String? { nil }

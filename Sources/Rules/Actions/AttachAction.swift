@@ -5,6 +5,7 @@ struct AttachAction: Action {
     static let name = "attach"
     static let synonyms = ["attachment"]
     static let keys = ["name", "blob", "file", "content_type", "folder"] + DownloadTemplate.keys
+    static let untestedKeys = Set(["file", "folder"] + DownloadTemplate.keys).subtracting(["url", "path"])
 
     private enum File: Sendable {
         /// Named in the rule file, and read when the rule file is loaded.

@@ -8,6 +8,7 @@ struct PutAction: Action {
     static let writesOthers = true
 
     static let keys = ["id", "document", "keyspace", "if_exists", "allow_design"]
+    static let untestedKeys: Set = ["allow_design"]
 
     private let id: TextTemplate?
     private let document: Template

@@ -76,11 +76,13 @@ package final class RuleSet: Sendable {
 
     /// A set of some rules of another set, with that set's programs.
     ///
-    /// - Parameter areRelated: Whether they are the actions of a rule of that set on related documents.
-    init(_ rules: [Rule], of set: RuleSet, areRelated: Bool = false) {
+    /// - Parameters:
+    ///   - areRelated: Whether they are the actions of a rule of that set on related documents.
+    ///   - keepsOtherwise: Whether a mapping's `otherwise` still applies.
+    init(_ rules: [Rule], of set: RuleSet, areRelated: Bool = false, keepsOtherwise: Bool = false) {
         self.rules = rules
         kind = set.kind
-        otherwise = .pass
+        otherwise = keepsOtherwise ? set.otherwise : .pass
         filter = areRelated ? nil : set.filter
         isPartial = set.isPartial
         index = RuleIndex(rules)

@@ -59,15 +59,19 @@ extension RuleTest {
     ///
     /// - Parameter now: `$now` if the test does not set it.
     func decision(_ ruleSet: RuleSet, now: Int, _ recorder: CoverageRecorder? = nil) async -> Decision? {
-        var input = await input(ruleSet, now: now)
+        let now = self.now ?? now
+        var lastSeen: [String: LastSeen] = [:]
+        if let before { lastSeen = await ruleSet.lastSeen(of: before, now: now) }
+        var input = input(given, lastSeen: lastSeen)
         input.recorder = recorder
-        return await ruleSet.makeDecider().decide(on: [input], now: self.now ?? now).first
+        return await ruleSet.makeDecider().decide(on: [input], now: now).first
     }
 
-    private func input(_ ruleSet: RuleSet, now: Int) async -> DecisionInput {
-        var lastSeen: [String: LastSeen] = [:]
-        if let before { lastSeen = await ruleSet.lastSeen(of: before, now: self.now ?? now) }
-        return DecisionInput(
+    /// The test with another document.
+    ///
+    /// - Parameter lastSeen: The states of the document that rules last saw, by the rule's name.
+    func input(_ given: JSONText, lastSeen: [String: LastSeen]) -> DecisionInput {
+        DecisionInput(
             given, isDeleted: given.root["_deleted"]?.bool == true, lastSeen: lastSeen,
             isLost: given.root["_removed"]?.bool == true, isInConflict: isInConflict)
     }

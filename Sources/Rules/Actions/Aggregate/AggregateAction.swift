@@ -18,6 +18,7 @@ struct AggregateAction: Action {
             + "'enter' or 'leave'")
 
     static let keys = ["into", "document", "count", "sum"]
+    static let untestedKeys: Set = ["document"]
 
     /// When a document counts.
     fileprivate enum Condition: Sendable {

@@ -7,6 +7,7 @@ struct EmitAction: Action {
     static let isOutside = true
 
     static let keys = ["file", "line", "event", "rotate"]
+    static let untestedKeys: Set = ["rotate"]
 
     private enum Line: Sendable {
         case event(CloudEventTemplate)

@@ -9,6 +9,7 @@ struct WebhookAction: Action {
 
     static let keys =
         ["url", "path", "method", "body", "event", "headers", "timeout", "response"] + WebhookAccess.keys
+    static let untestedKeys = Set(["timeout", "response"] + WebhookAccess.keys)
 
     private let target: OutsideTarget
     private let method: WebhookEffect.Method

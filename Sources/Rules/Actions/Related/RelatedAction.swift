@@ -8,6 +8,7 @@ struct RelatedAction: Action {
     static let writesOthers = true
 
     static let keys = ["selector", "limit", "then"]
+    static let untestedKeys: Set = ["limit"]
     private static let defaultLimit = 10_000
     private static let maxLimit = 1_000_000
 

@@ -13,7 +13,7 @@ final class FileRecorder {
     ///
     /// - Returns: As ``CoverageRecorder/endTest()``.
     @discardableResult
-    func end(_ decision: Decision) -> Set<CoverageRecorder.Place> {
+    func end(_ decision: Decision) -> CoverageRecorder.Reached {
         // A rule that fails does not fire either.
         if decision.isMapping, decision.fired.isEmpty, decision.error?.rule == nil { unmatchedCount += 1 }
         return rules.endTest()

@@ -5,12 +5,12 @@ internal import Rules
 struct RulesTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Run the tests in rule files, and measure what they cover.",
+        abstract: "Run the tests in rule files, and measure how complete they are.",
         discussion: """
             Example: changebot rules test rules/ --coverage --threshold 90%
 
-            Exits with 1 if a test fails or the coverage is below the threshold. With --quiet, only failed tests and a \
-            low coverage are reported, on stderr.
+            Exits with 1 if a test fails, the coverage is below the threshold, or no test notices a change by --mutants. \
+            With --quiet, only failures are reported, on stderr.
             """)
 
     @OptionGroup var files: RuleFileArguments
@@ -28,6 +28,12 @@ struct RulesTestCommand: AsyncParsableCommand {
         transform: Percentage.parse)
     var threshold: Percentage?
 
+    @Flag(help: "Change the rules in small ways, and list the changes that no test notices.")
+    var mutants = false
+
+    @Flag(help: "With --mutants: add the missing tests to the rule files.")
+    var write = false
+
     @Option(help: "The format of stdout: text, junit (XML), github (workflow commands) or json.")
     var format = TestReport.Format.text
 
@@ -42,17 +48,35 @@ struct RulesTestCommand: AsyncParsableCommand {
             throw CommandError(
                 .usage, "--annotate is for people, and --format \(format.rawValue) for programs; remove one of the two")
         }
+        if write, !mutants {
+            throw CommandError(.usage, "--write adds the tests that --mutants finds; add --mutants")
+        }
         let set = try files.load()
-        let report = try await report(set, environment)
+        var report = try await report(set, environment)
+        // Changes can only be judged by tests that pass.
+        if mutants, report.failed.isEmpty { report.mutants = await set.runMutants(now: try now.seconds(environment)) }
         if format != .text {
             try print(report)
         } else if try notes.isQuiet(environment) {
-            try complain(report.failed, color.style(environment, of: .standardError))
+            try complain(report, color.style(environment, of: .standardError))
         } else {
             for line in report.lines(style, isListed: coverage) { Console.print(line) }
             if annotate, let coverage = report.coverage { try Self.annotate(coverage, style) }
         }
-        if let shortfall = report.shortfall { throw CommandError(.incomplete, shortfall) }
+        try finish(report)
+    }
+
+    private func finish(_ report: TestReport) throws {
+        if mutants, report.mutants == nil {
+            Console.warn("no mutants were made, because tests fail; correct them first")
+        }
+        var untested = report.untested
+        if write, let mutants = report.mutants, untested != nil {
+            try MissingTests(mutants).write(isQuiet: notes.isQuiet(Environment()))
+            untested = nil
+        }
+        let messages = [report.shortfall, untested].compactMap(\.self)
+        if !messages.isEmpty { throw CommandError(.incomplete, listing: messages, isListing: false) }
         if !report.failed.isEmpty { throw CommandError(.incomplete) }
     }
 
@@ -83,10 +107,11 @@ struct RulesTestCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reports the failed tests on stderr.
-    private func complain(_ failed: [RuleTestResult], _ style: TerminalStyle) {
-        for result in failed {
-            let lines = TestReport.lines(of: result, style)
+    /// Reports the failed tests and the missing ones on stderr.
+    private func complain(_ report: TestReport, _ style: TerminalStyle) {
+        let failed = report.failed.map { TestReport.lines(of: $0, style) }
+        let untested = write ? [] : report.mutants?.untested ?? []
+        for lines in failed + untested.map({ TestReport.lines(of: $0, style) }) {
             let text = lines.map(\.text).joined(separator: "\n")
             Console.complain(lines, LogLine(.error, text, exit: .incomplete))
         }

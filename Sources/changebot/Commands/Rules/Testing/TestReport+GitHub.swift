@@ -19,6 +19,12 @@ extension TestReport {
                         "\(point.kind.rawValue): \(point.text): \(complaint)"))
             }
         }
+        for mutant in mutants?.survivors ?? [] {
+            lines.append(
+                Self.command(
+                    mutant.difference == nil ? "notice" : "error", mutant.path, mutant.position, title: "mutant",
+                    mutant.explanation))
+        }
         if let shortfall { lines.append("::error title=coverage::\(Self.escaped(shortfall))") }
         return lines
     }

@@ -10,16 +10,43 @@ extension TestReport {
             writer.member("failed", integer: failed.count)
             writer.name("tests")
             writer.array { writer in for result in results { Self.write(result, to: &writer) } }
-            guard let coverage else { return }
-            writer.name("coverage")
-            writer.object { writer in
-                Self.write(coverage.share, to: &writer)
-                if let threshold { writer.member("threshold", raw: Self.percent(threshold).dropLast().utf8) }
-                writer.name("files")
-                writer.array { writer in for file in coverage.files { Self.write(file, to: &writer) } }
+            if let coverage {
+                writer.name("coverage")
+                write(coverage, to: &writer)
+            }
+            if let mutants {
+                writer.name("mutants")
+                Self.write(mutants, to: &writer)
             }
         }
         return writer.bytes
+    }
+
+    private func write(_ coverage: RuleCoverage, to writer: inout JSONWriter) {
+        writer.object { writer in
+            Self.write(coverage.share, to: &writer)
+            if let threshold { writer.member("threshold", raw: Self.percent(threshold).dropLast().utf8) }
+            writer.name("files")
+            writer.array { writer in for file in coverage.files { Self.write(file, to: &writer) } }
+        }
+    }
+
+    private static func write(_ mutants: MutantRun, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("count", integer: mutants.count)
+            writer.name("survivors")
+            writer.array { writer in
+                for mutant in mutants.survivors {
+                    writer.object { writer in
+                        writer.member("file", string: mutant.path)
+                        write(mutant.position, to: &writer)
+                        writer.member("rule", string: mutant.rule)
+                        writer.member("change", string: mutant.change)
+                        writer.member("test", optional: mutant.difference?.test.joined(separator: "\n"))
+                    }
+                }
+            }
+        }
     }
 
     private static func write(_ result: RuleTestResult, to writer: inout JSONWriter) {

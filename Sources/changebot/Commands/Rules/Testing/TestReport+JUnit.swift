@@ -11,14 +11,15 @@ extension TestReport {
         for file in coverage?.files ?? [] where !suites.contains(where: { $0.name == file.path }) {
             suites.append((file.path, []))
         }
-        let failures = failed.count + (shortfall == nil ? 0 : 1)
-        let count = results.count + (hasThreshold ? 1 : 0)
+        let survivors = mutants?.survivors ?? []
+        let failures = failed.count + (shortfall == nil ? 0 : 1) + (mutants?.untested.count ?? 0)
+        let count = results.count + (hasThreshold ? 1 : 0) + (mutants == nil ? 0 : max(1, survivors.count))
         var lines = [
             #"<?xml version="1.0" encoding="UTF-8"?>"#,
             #"<testsuites name="changebot rules test" tests="\#(count)" failures="\#(failures)" errors="0">"#,
         ]
         for (name, results) in suites { lines += suite(name, results) }
-        return lines + thresholdSuite + ["</testsuites>"]
+        return lines + thresholdSuite + mutantSuite + ["</testsuites>"]
     }
 
     private var hasThreshold: Bool { coverage != nil && threshold != nil }
@@ -46,6 +47,33 @@ extension TestReport {
             start + ">",
             #"      <failure message="\#(message)" type="mismatch">"#
                 + XMLText.content(([result.place] + result.differences).joined(separator: "\n")) + "</failure>",
+            "    </testcase>",
+        ]
+    }
+
+    /// Each mutant that no test notices is a test: failed if a test is missing, skipped if it has no known effect.
+    private var mutantSuite: [String] {
+        guard let mutants, let mutantSummary else { return [] }
+        let (survivors, untested) = (mutants.survivors, mutants.untested)
+        let start =
+            #"  <testsuite name="mutants" tests="\#(max(1, survivors.count))" failures="\#(untested.count)" errors="0" skipped="\#(survivors.count - untested.count)">"#
+        guard !survivors.isEmpty else {
+            let name = XMLText.attribute(mutantSummary)
+            return [start, #"    <testcase classname="mutants" name="\#(name)"/>"#, "  </testsuite>"]
+        }
+        return [start] + survivors.flatMap(Self.testCase) + ["  </testsuite>"]
+    }
+
+    private static func testCase(_ mutant: Mutant) -> [String] {
+        let name = XMLText.attribute("\(mutant.rule): \(mutant.change)")
+        let path = XMLText.attribute(mutant.path)
+        let message = XMLText.attribute(mutant.explanation)
+        let content = XMLText.content(([mutant.message] + (mutant.difference?.test ?? [])).joined(separator: "\n"))
+        return [
+            #"    <testcase classname="mutants" name="\#(name)" file="\#(path)" line="\#(mutant.position.line)">"#,
+            mutant.difference == nil
+                ? #"      <skipped message="\#(message)"/>"#
+                : #"      <failure message="\#(message)" type="mutant">\#(content)</failure>"#,
             "    </testcase>",
         ]
     }

@@ -5,8 +5,22 @@ extension TestReport {
     func lines(_ style: TerminalStyle, isListed: Bool) -> [VisibleLine] {
         var lines = results.flatMap { Self.lines(of: $0, style) }
         lines.append(VisibleLine(summary))
-        guard let coverage, isListed else { return lines }
-        return lines + CoverageTable(coverage).lines(style)
+        if let coverage, isListed { lines += CoverageTable(coverage).lines(style) }
+        guard let mutants, let mutantSummary else { return lines }
+        lines += mutants.survivors.flatMap { [""] + Self.lines(of: $0, style) }
+        return lines + ["", VisibleLine(mutantSummary)]
+    }
+
+    /// A mutant that no test notices, with the test that is missing.
+    static func lines(of mutant: Mutant, _ style: TerminalStyle) -> [VisibleLine] {
+        guard let difference = mutant.difference else {
+            return [style.yellow("no effect?  ") + VisibleLine(mutant.message)]
+        }
+        var lines = [style.red("NOT NOTICED  ") + VisibleLine(mutant.message)]
+        for (index, line) in difference.test.enumerated() {
+            lines.append(VisibleLine("    \(index == 0 ? "- " : "  ")\(line)"))
+        }
+        return lines + [style.dim("    # with the change, \(difference.member) is \(difference.actual)")]
     }
 
     static func lines(of result: RuleTestResult, _ style: TerminalStyle) -> [VisibleLine] {

@@ -14,6 +14,8 @@ struct TestReport {
     var coverage: RuleCoverage?
     /// The required coverage in tenths of a percent. Nil: any.
     var threshold: Int?
+    /// Nil if no mutants were made.
+    var mutants: MutantRun?
 
     var failed: [RuleTestResult] { results.filter { !$0.hasPassed } }
 
@@ -21,6 +23,23 @@ struct TestReport {
     var summary: String {
         let ending = results.isEmpty ? "" : failed.isEmpty ? ", all passed" : ", \(failed.count) failed"
         return "\(Counted(results.count, "test"))\(ending)"
+    }
+
+    /// `120 mutants, 118 noticed, 2 not noticed`. Nil if no mutants were made.
+    var mutantSummary: String? {
+        guard let mutants else { return nil }
+        let count = mutants.survivors.count
+        let noticed = mutants.count - count
+        let mutantCount = "\(Counted(mutants.count, "mutant"))"
+        return count == 0 ? "\(mutantCount), all noticed" : "\(mutantCount), \(noticed) noticed, \(count) not noticed"
+    }
+
+    /// Why tests are missing. Nil if every mutant that matters fails a test.
+    var untested: String? {
+        guard let count = mutants?.untested.count, count > 0 else { return nil }
+        return
+            "\(count.counted("change")) of the rules \(count == 1 ? "fails" : "fail") no test; add the tests that are "
+            + "shown, or add --write to append them to the rule files"
     }
 
     /// Why the coverage is too low. Nil if it is not.
@@ -75,5 +94,17 @@ extension CoveragePoint {
         case (_, .applies): "never applies"
         default: missing.count == 2 ? "never evaluated" : "never \(missing[0].rawValue)"
         }
+    }
+}
+
+extension Mutant {
+    /// `FILE:LINE:COLUMN: rule 'NAME': CHANGE`.
+    var message: String { "\(path):\(position.line):\(position.column): rule '\(rule)': \(change)" }
+
+    /// What is missing, for reports.
+    var explanation: String {
+        guard let difference else { return "rule '\(rule)': \(change): no document was found for which this matters" }
+        return "rule '\(rule)': \(change): no test fails, although \(difference.member) changes from "
+            + "\(difference.expected) to \(difference.actual) for \(difference.document)"
     }
 }

@@ -1,0 +1,33 @@
+internal import LosslessJSON
+
+/// Writes values in YAML's flow style, on one line: `{ _id: t1, type: task }`.
+enum FlowText {
+    static func text(_ value: JSONValue) -> String {
+        switch value.kind {
+        case .null, .true, .false, .number: String(decoding: value.bytes, as: UTF8.self)
+        case .string: text(value.string, or: value.bytes)
+        case .array:
+            value.element(0) == nil ? "[]" : "[" + value.elements.map(text).joined(separator: ", ") + "]"
+        case .object:
+            value.members.first { _ in true } == nil
+                ? "{}"
+                : "{ "
+                    + value.members.map { "\(text($0.name.string, or: $0.name.bytes)): \(text($0.value))" }
+                    .joined(separator: ", ") + " }"
+        }
+    }
+
+    static func text(_ node: SourceNode) -> String { text(node.jsonText.root) }
+
+    /// A string, in quotes unless it is a plain word.
+    private static func text(_ string: String?, or json: some Collection<UInt8>) -> String {
+        if let string, isPlain(string) { return string }
+        return String(decoding: json, as: UTF8.self)
+    }
+
+    private static let words: Set<String> = ["null", "true", "false", "yes", "no", "on", "off"]
+
+    private static func isPlain(_ text: String) -> Bool {
+        text.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_.\/-]*/) != nil && !words.contains(text.lowercased())
+    }
+}

@@ -1,0 +1,250 @@
+import LosslessJSON
+import TestKit
+import Testing
+
+@testable import Rules
+
+@Suite(.limitedParallelism) struct MutantTests {
+    private func fileSet(_ yaml: String) throws -> RuleFileSet {
+        let shared = RuleReading.Shared()
+        let file = RuleFile(path: "r.yaml", bytes: Array(yaml.utf8), shared: shared)
+        let errors = file.errors + shared.programs.compile()
+        try #require(errors.isEmpty, "\(errors)")
+        return RuleFileSet(files: [file], programs: shared.programs.all, attached: shared.attachments.paths)
+    }
+
+    private func yaml(_ rule: String, _ tests: [String]) -> String {
+        let list = tests.map { "  - { name: t, \($0) }\n" }.joined()
+        return "version: 1\nrules:\n  - { name: a, \(rule) }\ntests:\(list.isEmpty ? " []\n" : "\n" + list)"
+    }
+
+    /// The changes that no test notices.
+    private func survivors(_ rule: String, _ tests: [String]) async throws -> [String] {
+        try await fileSet(yaml(rule, tests)).runMutants(now: 0).survivors.map(\.change)
+    }
+
+    /// All changes, before any test runs.
+    private func changes(_ rule: String) throws -> [String] {
+        FileMutants(try fileSet(yaml(rule, [])).files[0], now: 0).candidates.map(\.mutation.change)
+    }
+
+    @Test(arguments: [
+        ("when: { a: 1 }, then: []", ["without `a: { $eq: 1 }`", "`a: { $eq: 1 }` negated"]),
+        (
+            "when: { a: { $gt: 5 } }, then: []",
+            ["without `a: { $gt: 5 }`", "`a: { $gt: 5 }` negated", "`a: { $gt: 5 }` with 4", "`a: { $gt: 5 }` with 6"]
+        ),
+        (
+            "when: { a: { $lt: x } }, then: []",
+            [#"without `a: { $lt: "x" }`"#, #"`a: { $lt: "x" }` negated"#, #"`a: { $lt: "x" }` with $lte"#]
+        ),
+        (
+            "when: { a: { $in: [x, y] } }, then: []",
+            [
+                #"without `a: { $in: ["x", "y"] }`"#, #"`a: { $in: ["x", "y"] }` negated"#,
+                #"`a: { $in: ["x", "y"] }` without x"#, #"`a: { $in: ["x", "y"] }` without y"#,
+            ]
+        ),
+        (
+            "when: { a: { $regex: '(?i)^x$' } }, then: []",
+            [
+                #"without `a: { $regex: "(?i)^x$" }`"#, #"`a: { $regex: "(?i)^x$" }` negated"#,
+                #"`a: { $regex: "(?i)^x$" }` without (?i)"#, #"`a: { $regex: "(?i)^x$" }` without ^"#,
+                #"`a: { $regex: "(?i)^x$" }` without $"#,
+            ]
+        ),
+        ("when: {}, then: [delete: {}]", ["without the action delete"]),
+        (
+            "when: {}, then: [merge: { b: 1, c: x }]",
+            [
+                "without the action merge", "without `b`", "`2` instead of `1`", "without `c`", "`xx` instead of `x`",
+            ]
+        ),
+        ("when: {}, if: .a, then: []", ["without `if`", "`if` negated"]),
+        ("when: {}, on: [change, delete], then: []", ["`on` without change", "`on` without delete"]),
+    ])
+    func rulesAreChangedInSmallWays(rule: String, expected: [String]) throws {
+        #expect(Set(try changes(rule)) == Set(expected))
+    }
+
+    @Test func everyPartOfANestedSelectorIsLeftOut() throws {
+        let found = try changes(
+            "when: { $or: [{ a: 1 }, b: { $not: { c: 2 } }], d: { $elemMatch: { $eq: 3 } } }, then: []")
+        for part in ["a: { $eq: 1 }", "b.c: { $ne: 2 }", "d: { $elemMatch: { $eq: 3 } }"] {
+            #expect(found.contains("without `\(part)`") && found.contains("`\(part)` negated"), "\(found)")
+        }
+    }
+
+    /// The condition is implied by another one.
+    @Test func changesWithoutEffectAreNotMade() throws {
+        let found = try changes("when: { a: 1, $and: [{ a: { $exists: true } }] }, then: []")
+        #expect(!found.contains("without `a: { $exists: true }`") && found.contains("without `a: { $eq: 1 }`"))
+    }
+
+    @Test func completeTestsNoticeEveryChange() async throws {
+        let tests = [
+            "given: { type: task, n: 5 }, expect: { patch: [{ op: add, path: /m, value: 1 }] }",
+            "given: { type: task, n: 4 }, expect: { fired: [] }",
+            "given: { type: task, n: 6 }, expect: { fired: [a] }",
+            "given: { type: list, n: 5 }, expect: { fired: [] }",
+            "given: { type: task, n: 5, keep: true }, expect: { fired: [] }",
+        ]
+        let rule = "when: { type: task, n: { $gte: 5 } }, unless: { keep: true }, then: [merge: { m: 1 }]"
+        #expect(try await survivors(rule, tests) == [])
+        for index in tests.indices where index != 2 {
+            var fewer = tests
+            fewer.remove(at: index)
+            #expect(try await survivors(rule, fewer) != [], "\(tests[index])")
+        }
+    }
+
+    @Test(arguments: [
+        ("when: { a: { $gte: 5 } }, then: []", "given: { a: 7 }, expect: { fired: [a] }"),
+        ("when: { a: 1 }, unless: { b: x }, then: []", "given: { a: 1 }, expect: { fired: [a] }"),
+        ("when: { a: { $regex: '(?i)^x$' } }, then: []", "given: { a: x }, expect: { fired: [a] }"),
+        ("when: { a: 1 }, then: [merge: { b: 1 }, merge: { c: 2 }]", "given: { a: 1 }, expect: { fired: [a] }"),
+        ("when: { a: 1 }, if: '.b == 1', then: []", "given: { a: 1, b: 1 }, expect: { fired: [a] }"),
+        ("when: { a: 1 }, at: .due, then: [delete: {}]", "given: { a: 1, due: 0 }, expect: { deleted: true }"),
+        (
+            "when: { a: 1 }, on: [enter, leave], then: [emit: { file: e.ndjson }]",
+            "before: { _id: x, a: 2 }, given: { _id: x, a: 1 }, expect: { fired: [a] }"
+        ),
+        (
+            "when: { a: 1 }, changed: [b, c], then: [emit: { file: e.ndjson }]",
+            "before: { _id: x, a: 1, b: 1 }, given: { _id: x, a: 1, b: 2 }, expect: { fired: [a] }"
+        ),
+    ])
+    func missingTestsNoticeTheChanges(rule: String, test: String) async throws {
+        let text = yaml(rule, [test])
+        let before = try await fileSet(text).runMutants(now: 0)
+        #expect(!before.untested.isEmpty && before.untested.count == before.survivors.count, "\(before.survivors)")
+        let tests = before.survivors.compactMap(\.difference?.test)
+        let bytes = try TestAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests)
+        let after = try fileSet(String(decoding: bytes, as: UTF8.self))
+        #expect(await after.runTests(now: 0).allSatisfy(\.hasPassed))
+        let left = await after.runMutants(now: 0).survivors
+        #expect(left.isEmpty, "\(left)")
+    }
+
+    @Test func changeWithoutEffectHasNoDocument() async throws {
+        let run = try await fileSet(
+            yaml(
+                "when: { a: { $regex: 'x' } }, unless: { a: { $regex: '^y$' } }, then: []",
+                ["given: { a: x }, expect: { fired: [a] }", "given: { a: y }, expect: { fired: [] }"])
+        ).runMutants(now: 0)
+        #expect(
+            run.survivors.contains { $0.difference == nil && $0.change == #"`a: { $regex: "^y$" }` without ^"# }
+                == false)
+        #expect(run.survivors.contains { $0.difference == nil && $0.change == #"without `a: { $regex: "^y$" }`"# })
+    }
+
+    /// Otherwise a thousand tests with a hundred rules would take minutes.
+    @Test func testsThatDoNotEvaluateThePlaceDoNotRunAgain() async throws {
+        let recorder = FileRecorder(
+            try fileSet(yaml("when: { a: 1, b: 2 }, if: .c, then: [delete: {}]", [])).files[0])
+        let rules = try ruleSet(
+            "version: 1\nrules:\n  - { name: a, when: { a: 1, b: 2 }, if: .c, then: [delete: {}] }\n")
+        var input = DecisionInput(try JSONText(#"{"a":1,"b":3}"#))
+        input.recorder = recorder.rules
+        let decision = try #require(await rules.makeDecider().decide(on: [input], now: 0).first)
+        let reached = recorder.end(decision)
+        let points = (0..<5).filter { reached.contains(CoverageRecorder.Place(rule: 0, point: $0)) }
+        #expect(points == [0, 1, 2])
+    }
+
+    /// The shipped rules show how rules are tested.
+    @Test(arguments: ["", "/examples", "/examples/orders", "/maps"])
+    func shippedTestsNoticeEveryChange(folder: String) async throws {
+        let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+        let set = try RuleFileSet.load(paths: [root + "/rules" + folder], kind: nil)
+        let share = await set.measureTests(now: 0).coverage.share
+        #expect(share.permille == 1000, "\(share)")
+        let run = await set.runMutants(now: 0)
+        #expect(run.count > 50 && run.untested.isEmpty, "\(run.untested.map(\.change))")
+        // `when` already requires that the text ends there.
+        #expect(run.survivors.allSatisfy { $0.change.hasSuffix(#"(Z|[+-]\\d\\d:\\d\\d)$" }` without $"#) })
+    }
+
+    @Test func mappingsAreChanged() async throws {
+        let text = """
+            version: 1
+            kind: mapping
+            otherwise: drop
+            slurp: [users]
+            rules:
+              - name: task
+                when: { kind: todo }
+                then: [merge: { type: task, owner: { jq: '$users[0].name' } }]
+            tests:
+              - name: a todo becomes a task
+                slurp: { users: [{ name: amy }] }
+                given: { _id: t1, kind: todo }
+                expect: { fired: [task] }
+
+            """
+        let run = try await fileSet(text).runMutants(now: 0)
+        #expect(run.untested.count == run.survivors.count && run.count > 4)
+        let tests = run.survivors.compactMap(\.difference?.test)
+        let bytes = try TestAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests)
+        let left = try await fileSet(String(decoding: bytes, as: UTF8.self)).runMutants(now: 0).survivors
+        #expect(left.isEmpty, "\(left)")
+    }
+}
+
+@Suite struct TestAdditionTests {
+    private let test = ["name: n", "given: { a: 1 }", "expect: { fired: [] }"]
+
+    private func added(_ text: String, path: String = "r.yaml") throws -> String {
+        String(decoding: try TestAddition(path: path, bytes: Array(text.utf8)).adding([test]), as: UTF8.self)
+    }
+
+    @Test func testsAreAppendedWithTheIndentationOfTheFile() throws {
+        let text = "version: 1\nrules: []\ntests:\n- name: t\n  given: {}\n  expect: { fired: [] }\n"
+        #expect(try added(text) == text + "- name: n\n  given: { a: 1 }\n  expect: { fired: [] }\n")
+    }
+
+    @Test func otherLinesStay() throws {
+        let start = "version: 1\ntests:\n    - name: t # one\n      given: {}\n      expect: { fired: [] }\n"
+        let end = "\n# The rules.\nrules: []\n"
+        #expect(
+            try added(start + end)
+                == start + "    - name: n\n      given: { a: 1 }\n      expect: { fired: [] }\n" + end)
+    }
+
+    @Test func fileWithoutTestsGetsAList() throws {
+        let text = "version: 1\r\nrules: []"
+        #expect(
+            try added(text) == "version: 1\r\nrules: []\r\n\r\ntests:\r\n  - name: n\r\n    given: { a: 1 }\r\n"
+                + "    expect: { fired: [] }\r\n")
+    }
+
+    @Test(arguments: [
+        (
+            "version: 1\nrules: []\ntests: [{ name: t, given: {}, expect: { fired: [] } }]\n", "r.yaml",
+            "r.yaml:3:8: 'tests'"
+        ),
+        ("version: 1\nrules: []\ntests: []\n", "r.yaml", "r.yaml:3:8: 'tests' must be a list with one '- '"),
+        (#"{"version":1,"rules":[]}"#, "r.json", "r.json:1:1: tests can be added only to YAML files; add the tests"),
+    ])
+    func otherFilesAreRefused(text: String, path: String, message: String) throws {
+        let refusal = #expect(throws: TestAddition.Refusal.self) { try added(text, path: path) }
+        #expect(refusal?.description.hasPrefix(message) == true, "\(refusal?.description ?? "")")
+    }
+
+    @Test(arguments: [
+        (
+            #"{"_id":"t1","a":[1,{"b":null}],"c":"x y","d":"Yes","e":{},"f":[]}"#,
+            #"{ _id: t1, a: [1, { b: null }], c: "x y", d: "Yes", e: {}, f: [] }"#
+        ),
+        (
+            ##"{"@type":"a: b","":"#c","g":"-1","h":"~","i":"1e3"}"##,
+            ##"{ "@type": "a: b", "": "#c", g: "-1", h: "~", i: "1e3" }"##
+        ),
+    ])
+    func valuesAreWrittenAsFlowYAML(json: String, text: String) throws {
+        let value = try JSONText(json)
+        #expect(FlowText.text(value.root) == text)
+        let node = try #require(YAMLSource.read(text, errors: SourceErrors(path: "x")))
+        #expect(node.jsonText.root.isEquivalent(to: value.root))
+    }
+}
