@@ -153,7 +153,7 @@ import Testing
     }
 
     /// The shipped rules show how rules are tested.
-    @Test(arguments: ["", "/examples", "/examples/orders", "/maps"])
+    @Test(arguments: ["", "/examples", "/examples/orders", "/examples/recipes", "/maps"])
     func shippedTestsNoticeEveryChange(folder: String) async throws {
         let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
         let set = try RuleFileSet.load(paths: [root + "/rules" + folder], kind: nil)
