@@ -165,6 +165,16 @@ import Testing
         #expect(run.survivors.allSatisfy { $0.change.hasSuffix(#"(Z|[+-]\\d\\d:\\d\\d)$" }` without $"#) })
     }
 
+    /// A rule without a test is not mistaken for one whose mutants have no effect.
+    @Test func untestedRuleIsNoticed() async throws {
+        let rule = "when: { type: task, n: { $gt: 4 }, tags: { $elemMatch: { $eq: x } } }, then: [delete: {}]"
+        let run = try await fileSet(yaml(rule, ["given: { _id: a }, expect: { fired: [] }"])).runMutants(now: 0)
+        #expect(run.survivors.count > 5 && run.untested.count == run.survivors.count)
+        #expect(run.survivors.allSatisfy { !$0.isRuleTested && $0.difference != nil }, "\(run.survivors)")
+        let none = try await fileSet(yaml("when: { a: { $regex: '^[b]$' } }, then: []", [])).runMutants(now: 0)
+        #expect(none.untested.count == none.survivors.count && none.untested.count == 4)
+    }
+
     @Test func mappingsAreChanged() async throws {
         let text = """
             version: 1
