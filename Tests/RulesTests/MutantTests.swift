@@ -175,6 +175,15 @@ import Testing
         #expect(none.untested.count == none.survivors.count && none.untested.count == 4)
     }
 
+    @Test func fileWithoutTestsGetsTests() async throws {
+        let text = "version: 1\nrules:\n  - { name: a, when: { type: task, n: 5 }, then: [merge: { m: 1 }] }\n"
+        let run = try await fileSet(text).runMutants(now: 0)
+        let tests = run.survivors.compactMap(\.difference?.test)
+        #expect(run.survivors.count == run.count && tests.count == run.count, "\(run.survivors)")
+        let bytes = try TestAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests)
+        #expect(try await fileSet(String(decoding: bytes, as: UTF8.self)).runMutants(now: 0).survivors.isEmpty)
+    }
+
     @Test func mappingsAreChanged() async throws {
         let text = """
             version: 1
