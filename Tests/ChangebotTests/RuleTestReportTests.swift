@@ -202,7 +202,7 @@ import Testing
         try await withFile(text) { file in
             let result = try await Program.run(["rules", "test", file, "--mutants", "--write"])
             #expect(
-                result.code == 0 || result.errors.contains("\(file):4:8: 'tests' must be a list"), "\(result.errors)")
+                result.code == 65 && result.errors.hasPrefix("\(file):4:8: 'tests' must be a list"), "\(result.errors)")
             #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
         }
     }

@@ -165,6 +165,25 @@ import Testing
         #expect(run.survivors.allSatisfy { $0.change.hasSuffix(#"(Z|[+-]\\d\\d:\\d\\d)$" }` without $"#) })
     }
 
+    /// A rule without a test is not mistaken for one whose mutants have no effect.
+    @Test func untestedRuleIsNoticed() async throws {
+        let rule = "when: { type: task, n: { $gt: 4 }, tags: { $elemMatch: { $eq: x } } }, then: [delete: {}]"
+        let run = try await fileSet(yaml(rule, ["given: { _id: a }, expect: { fired: [] }"])).runMutants(now: 0)
+        #expect(run.survivors.count > 5 && run.untested.count == run.survivors.count)
+        #expect(run.survivors.allSatisfy { !$0.isRuleTested && $0.difference != nil }, "\(run.survivors)")
+        let none = try await fileSet(yaml("when: { a: { $regex: '^[b]$' } }, then: []", [])).runMutants(now: 0)
+        #expect(none.untested.count == none.survivors.count && none.untested.count == 4)
+    }
+
+    @Test func fileWithoutTestsGetsTests() async throws {
+        let text = "version: 1\nrules:\n  - { name: a, when: { type: task, n: 5 }, then: [merge: { m: 1 }] }\n"
+        let run = try await fileSet(text).runMutants(now: 0)
+        let tests = run.survivors.compactMap(\.difference?.test)
+        #expect(run.survivors.count == run.count && tests.count == run.count, "\(run.survivors)")
+        let bytes = try TestAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests)
+        #expect(try await fileSet(String(decoding: bytes, as: UTF8.self)).runMutants(now: 0).survivors.isEmpty)
+    }
+
     @Test func mappingsAreChanged() async throws {
         let text = """
             version: 1

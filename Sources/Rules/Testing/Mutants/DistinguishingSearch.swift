@@ -61,9 +61,12 @@ struct DistinguishingSearch {
     }
 
     private func trials(_ candidate: FileMutants.Candidate, _ test: RuleTest) -> [Trial] {
-        guard let given = test.given.node else { return [] }
-        var trials = [Trial(given: given, before: test.before)]
+        guard var given = test.given.node else { return [] }
         let rules = [mutants.rules[candidate.rule], candidate.changed]
+        if !facts.contains(where: { $0.fired.contains(candidate.rule) }) {
+            given = VariedValues.matching(given, rules[0])
+        }
+        var trials = [Trial(given: given, before: test.before)]
         for document in values.variants(of: given, for: rules, limit: Self.trialLimit) {
             trials.append(Trial(given: document, before: test.before))
             if candidate.changed.edges != nil, test.before != nil {

@@ -10,8 +10,14 @@ package struct Mutant: Sendable {
     package let rule: String
     /// What is different, on one line, safe to print.
     package let change: String
-    /// A document for which the change matters. Nil if none was found: then the change has probably no effect.
+    /// A document for which the change matters. Nil if none was found: then the change has probably no effect, if the
+    /// rule is tested at all.
     package internal(set) var difference: Difference?
+    /// Whether the rule fires in a test.
+    package internal(set) var isRuleTested = true
+
+    /// Whether a test is certainly missing.
+    package var isUntested: Bool { difference != nil || !isRuleTested }
 
     /// How the changed rule differs for one document.
     package struct Difference: Sendable {
@@ -45,5 +51,5 @@ package struct MutantRun: Sendable {
     package var survivors: [Mutant] { files.flatMap(\.survivors) }
 
     /// The survivors for which a test is missing.
-    package var untested: [Mutant] { survivors.filter { $0.difference != nil } }
+    package var untested: [Mutant] { survivors.filter(\.isUntested) }
 }

@@ -54,7 +54,8 @@ struct FileMutants {
                 else { continue }
                 let place = mutation.point.map { CoverageRecorder.Place(rule: index, point: $0) }
                 // The earlier state of a document is evaluated without being recorded.
-                let isAlways = rule.edges != nil || changed.edges != nil
+                // In another phase, the rule sees other documents.
+                let isAlways = rule.edges != nil || changed.edges != nil || rule.phase != changed.phase
                 candidates.append(
                     Candidate(rule: index, mutation: mutation, changed: changed, place: isAlways ? nil : place))
             }
@@ -74,10 +75,12 @@ struct FileMutants {
             alive = left
             facts += found
         }
+        if facts.isEmpty { facts = await self.facts([.empty]) }
         var survivors: [Mutant] = []
         var search = DistinguishingSearch(self, facts)
         for index in alive {
             var mutant = mutant(candidates[index])
+            mutant.isRuleTested = facts.contains { $0.fired.contains(candidates[index].rule) }
             mutant.difference = await search.difference(candidates[index])
             survivors.append(mutant)
         }
@@ -134,6 +137,21 @@ struct FileMutants {
         }
         return true
     }
+}
+
+extension RuleTest {
+    /// Documents for the first tests of a file are variants of this one.
+    fileprivate static let empty = RuleTest(
+        name: "", position: .start, given: SourceNode.firstDocument.jsonText, before: nil, isInConflict: false,
+        now: nil,
+        slurps: [], expectation: RuleExpectation())
+}
+
+extension SourceNode {
+    fileprivate static let firstDocument = SourceNode(
+        content: .object([
+            Member(name: "_id", position: .start, value: SourceNode(content: .string("t1"), position: .start))
+        ]), position: .start)
 }
 
 extension RuleFile {

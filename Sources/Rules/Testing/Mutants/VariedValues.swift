@@ -68,6 +68,24 @@ struct VariedValues {
         return variants
     }
 
+    /// The document with values for which the conditions of `when` hold, as far as they are found.
+    static func matching(_ document: SourceNode, _ rule: Rule) -> SourceNode {
+        let scratch = MatchScratch()
+        return rule.when.conjuncts.reduce(document) { document, clause in
+            let holds = { (document: SourceNode) in
+                (try? clause.matches(document.jsonText.root, scratch)) == true
+            }
+            if holds(document) { return document }
+            for (path, condition) in conditions(clause) {
+                let names = path.steps.map { String(decoding: $0.name, as: UTF8.self) }
+                for value in condition.examples(near: nil) {
+                    if let changed = document.setting(names[...], to: value), holds(changed) { return changed }
+                }
+            }
+            return document
+        }
+    }
+
     /// The conditions on members of the document, at any depth.
     private static func conditions(_ selector: Selector) -> [(FieldPath, Condition)] {
         switch selector {

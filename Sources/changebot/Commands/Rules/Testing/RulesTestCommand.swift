@@ -73,7 +73,7 @@ struct RulesTestCommand: AsyncParsableCommand {
         var untested = report.untested
         if write, let mutants = report.mutants, untested != nil {
             try MissingTests(mutants).write(isQuiet: notes.isQuiet(Environment()))
-            untested = nil
+            if mutants.untested.allSatisfy({ $0.difference != nil }) { untested = nil }
         }
         let messages = [report.shortfall, untested].compactMap(\.self)
         if !messages.isEmpty { throw CommandError(.incomplete, listing: messages, isListing: false) }
@@ -93,7 +93,7 @@ struct RulesTestCommand: AsyncParsableCommand {
         case .text: break
         case .junit: try Console.write(report.jUnitLines.flatMap(\.visibleLines))
         case .github:
-            try Console.write(report.gitHubLines + [report.summary])
+            try Console.write(report.gitHubLines + [report.summary, report.mutantSummary].compactMap(\.self))
         case .json: try Console.write(report.json)
         }
     }

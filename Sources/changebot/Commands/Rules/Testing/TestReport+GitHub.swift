@@ -22,7 +22,7 @@ extension TestReport {
         for mutant in mutants?.survivors ?? [] {
             lines.append(
                 Self.command(
-                    mutant.difference == nil ? "notice" : "error", mutant.path, mutant.position, title: "mutant",
+                    mutant.isUntested ? "error" : "notice", mutant.path, mutant.position, title: "mutant",
                     mutant.explanation))
         }
         if let shortfall { lines.append("::error title=coverage::\(Self.escaped(shortfall))") }

@@ -71,9 +71,9 @@ extension TestReport {
         let content = XMLText.content(([mutant.message] + (mutant.difference?.test ?? [])).joined(separator: "\n"))
         return [
             #"    <testcase classname="mutants" name="\#(name)" file="\#(path)" line="\#(mutant.position.line)">"#,
-            mutant.difference == nil
-                ? #"      <skipped message="\#(message)"/>"#
-                : #"      <failure message="\#(message)" type="mutant">\#(content)</failure>"#,
+            mutant.isUntested
+                ? #"      <failure message="\#(message)" type="mutant">\#(content)</failure>"#
+                : #"      <skipped message="\#(message)"/>"#,
             "    </testcase>",
         ]
     }

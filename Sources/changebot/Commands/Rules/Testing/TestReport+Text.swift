@@ -13,10 +13,11 @@ extension TestReport {
 
     /// A mutant that no test notices, with the test that is missing.
     static func lines(of mutant: Mutant, _ style: TerminalStyle) -> [VisibleLine] {
-        guard let difference = mutant.difference else {
-            return [style.yellow("no effect?  ") + VisibleLine(mutant.message)]
-        }
+        if !mutant.isUntested { return [style.yellow("no effect?  ") + VisibleLine(mutant.message)] }
         var lines = [style.red("NOT NOTICED  ") + VisibleLine(mutant.message)]
+        guard let difference = mutant.difference else {
+            return lines + [VisibleLine("    # the rule fires in no test; add a test in which it fires")]
+        }
         for (index, line) in difference.test.enumerated() {
             lines.append(VisibleLine("    \(index == 0 ? "- " : "  ")\(line)"))
         }

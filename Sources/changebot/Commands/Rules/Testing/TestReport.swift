@@ -103,7 +103,12 @@ extension Mutant {
 
     /// What is missing, for reports.
     var explanation: String {
-        guard let difference else { return "rule '\(rule)': \(change): no document was found for which this matters" }
+        guard let difference else {
+            return "rule '\(rule)': \(change): "
+                + (isRuleTested
+                    ? "no document was found for which this matters"
+                    : "the rule fires in no test; add a test in which it fires")
+        }
         return "rule '\(rule)': \(change): no test fails, although \(difference.member) changes from "
             + "\(difference.expected) to \(difference.actual) for \(difference.document)"
     }
