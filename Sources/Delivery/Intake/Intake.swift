@@ -29,8 +29,8 @@ package struct Intake {
         var counted: Set<DocumentID>?
         if let counts, let rows { counted = try await counts.documentsToDecide(among: rows, flow.queue) }
         var filtered = rows.map { filter.filter($0, counted: counted) } ?? ChangeFilter.Result()
-        try await unchanged?.remove(from: &filtered.matches, filter.decider, flow.queue)
         let highestDeadLetterNumber = deadLettered.newest
+        try await unchanged?.remove(from: &filtered.matches, filter, flow.queue)
         try await deadLetter(filtered.deadLetters)
         let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
         let tickets = await progress.advance(
@@ -126,7 +126,7 @@ package struct ChangeFilter {
         var leaves: [RevisionID]?
         /// A part of what was read; nil if it came without the document.
         let document: JSONValue?
-        /// Whether only rules with `changed`, `enter` or `leave` may fire, and nothing else requires a decision.
+        /// Whether only rules with `changed`, `enter` or `leave` may fire, and no total requires a decision.
         var isOnlyCompared = false
 
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
@@ -225,14 +225,17 @@ package struct ChangeFilter {
             isDeleted: change.kind == .tombstone, isLost: isLost, leaves: leaves(of: change), document: document)
     }
 
-    /// Whether a document that must be decided need not be if rules with `changed`, `enter` or `leave` see nothing new.
+    /// Whether a document that must be decided need not be if rules with `changed`, `enter` or `leave` see nothing new,
+    /// unless ``hasObsoleteRecords(_:)``.
     private func isOnlyCompared(_ change: Change, _ document: JSONValue, _ counted: Set<DocumentID>?) -> Bool {
-        guard decider.onlyCompares(document), change.kind == .document, change.revisions.count <= 1 else {
-            return false
-        }
-        let id = change.id
-        return document["_id"]?.isString(id.text) == true && counted?.contains(id) != true
-            && !deadLettered.mayContain(id) && timers?.mayContain(id) != true && !interruptions.isSuspect(id)
+        decider.onlyCompares(document) && change.kind == .document && change.revisions.count <= 1
+            && document["_id"]?.isString(change.id.text) == true && counted?.contains(change.id) != true
+    }
+
+    /// Whether a decision may find that a record about this document is obsolete: a dead letter, a timer, or the note of
+    /// a crash.
+    func hasObsoleteRecords(_ id: DocumentID) -> Bool {
+        deadLettered.mayContain(id) || timers?.mayContain(id) ?? false || interruptions.isSuspect(id)
     }
 
     /// Whether a row came without its body: the document has changed again, or the gateway failed to read it. In the

@@ -1,4 +1,5 @@
 internal import GatewayClient
+internal import LosslessJSON
 internal import Rules
 
 /// Ends rows of the feed in which rules with `changed`, `enter` or `leave` see nothing new, before they are queued:
@@ -17,11 +18,11 @@ final class UnchangedDocuments {
     /// Removes the matches of unchanged documents. Their rows then count as rows that need no work.
     ///
     /// A row must not be compared while an older change of its document is in progress: the rules have not seen that
-    /// change yet.
+    /// change yet, and it may still become a dead letter or set a timer.
     ///
     /// - Throws: ``StateError``.
     func remove(
-        from matches: inout [ChangeFilter.Match], _ decider: Decider, _ queue: CandidateQueue
+        from matches: inout [ChangeFilter.Match], _ filter: ChangeFilter, _ queue: CandidateQueue
     ) async throws {
         let asked = matches.indices.filter { matches[$0].isOnlyCompared }
         guard pace.mayLookUp(asked.count) else { return }
@@ -30,27 +31,32 @@ final class UnchangedDocuments {
         let known = try await lastSeen.lastSeen(of: ids)
         // A change may have been queued while the state was read.
         busy.formUnion(await queue.busy(among: ids))
-        let ended = Self.unchanged(matches, Dictionary(uniqueKeysWithValues: zip(asked, known)), busy, decider)
+        busy.formUnion(ids.filter(filter.hasObsoleteRecords))
+        let ended = Self.unchanged(matches, Dictionary(uniqueKeysWithValues: zip(asked, known)), busy, filter)
         pace.note(ended: ended.count, of: asked.count)
         Self.remove(ended, from: &matches)
     }
 
-    /// - Parameter known: The last seen states of some matches, by index.
+    /// - Parameters:
+    ///   - known: The last seen states of some matches, by index.
+    ///   - kept: Documents that must be decided.
     private static func unchanged(
-        _ matches: [ChangeFilter.Match], _ known: [Int: [String: LastSeen]], _ busy: Set<DocumentID>, _ decider: Decider
+        _ matches: [ChangeFilter.Match], _ known: [Int: [String: LastSeen]], _ kept: Set<DocumentID>,
+        _ filter: ChangeFilter
     ) -> Set<Int> {
-        // Older rows of the batch are in progress, too.
-        var busy = busy
+        var kept = kept
         var unchanged: Set<Int> = []
         for (index, match) in matches.enumerated() {
-            if let lastSeen = known[index], let document = match.document, !busy.contains(match.id),
-                decider.seesNothingNew(in: document, since: lastSeen)
+            if let lastSeen = known[index], let document = match.document, !kept.contains(match.id),
+                filter.seesNothingNew(match, document, since: lastSeen)
             {
                 unchanged.insert(index)
             } else {
-                busy.insert(match.id)
+                // Its later rows wait for it.
+                kept.insert(match.id)
             }
         }
+        filter.note.end()
         return unchanged
     }
 
@@ -98,5 +104,15 @@ struct LookupPace {
     mutating func note(ended: Int, of documents: Int) {
         omitted = 0
         interval = ended * Self.worthwhileShare >= documents ? 0 : min(max(1, interval * 2), Self.maxOmitted)
+    }
+}
+
+extension ChangeFilter {
+    /// Records which document is being compared, in case it crashes the process.
+    fileprivate func seesNothingNew(
+        _ match: Match, _ document: JSONValue, since lastSeen: [String: LastSeen]
+    ) -> Bool {
+        note.begin(match.id, match.revision)
+        return decider.seesNothingNew(in: document, since: lastSeen)
     }
 }

@@ -42,9 +42,13 @@ import Testing
         }
 
         /// The sequences of the matches that are left, each with the row before it.
-        func left(_ matches: [Match]) async throws -> [[SequenceID?]] {
+        func left(
+            _ matches: [Match], configure: (inout ChangeFilter) -> Void = { _ in }
+        ) async throws -> [[SequenceID?]] {
             var matches = matches
-            try await unchanged.remove(from: &matches, rules.makeDecider(), queue)
+            var filter = ChangeFilter(decider: rules.makeDecider())
+            configure(&filter)
+            try await unchanged.remove(from: &matches, filter, queue)
             return matches.map { [$0.preceding, $0.sequence] }
         }
     }
@@ -100,6 +104,19 @@ import Testing
             var tombstone = try bed.match(1, "a", #""_deleted":true"#)
             tombstone.isOnlyCompared = false
             #expect(try await bed.left([tombstone, bed.match(2, "a", #""v":1"#)]).count == 2)
+        }
+    }
+
+    /// The dead letter may be obsolete. It may be written while the batch is read.
+    @Test func deadLetteredDocumentIsDecided() async throws {
+        try await withTestBed { bed in
+            try await bed.see("a", #""v":1"#)
+            let rows = try [bed.match(1, "a", #""v":1"#)]
+            let left = try await bed.left(rows) { filter in
+                let letter = DeadLetter(sequence: nil, id: "a", revision: nil, reason: "refused")
+                filter.deadLettered.insert([letter], numbers: [1])
+            }
+            #expect(left.count == 1)
         }
     }
 
