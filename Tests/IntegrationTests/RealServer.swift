@@ -70,11 +70,13 @@ struct RealServer {
         _ = try await ask("DELETE", "\(url.base)/_rosmar/\(database)")
     }
 
-    /// The configuration of a Sync Gateway database.
+    /// The configuration of a Sync Gateway database. A named collection gets the sync function that the default collection
+    /// has anyway: without one, all its documents are in a channel of its name.
     private static func configuration(bucket: String, collection: [Substring]) -> String {
         var scopes = ""
         if collection.count == 2 {
-            scopes = #","scopes":{"\#(collection[0])":{"collections":{"\#(collection[1])":{}}}}"#
+            let sync = #"{"sync":"function (doc) { channel(doc.channels); }"}"#
+            scopes = #","scopes":{"\#(collection[0])":{"collections":{"\#(collection[1])":\#(sync)}}}"#
         }
         return """
             {"bucket":"\(bucket)","num_index_replicas":0,"enable_shared_bucket_access":true,"import_docs":true\(scopes)}
