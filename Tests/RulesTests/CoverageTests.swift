@@ -5,14 +5,6 @@ import Testing
 @testable import Rules
 
 @Suite(.limitedParallelism) struct CoverageTests {
-    private func fileSet(_ yaml: String) throws -> RuleFileSet {
-        let shared = RuleReading.Shared()
-        let file = RuleFile(path: "r.yaml", bytes: Array(yaml.utf8), shared: shared)
-        let errors = file.errors + shared.programs.compile()
-        try #require(errors.isEmpty, "\(errors)")
-        return RuleFileSet(files: [file], programs: shared.programs.all, attached: shared.attachments.paths)
-    }
-
     /// Each point as `KEY TEXT: RESULT COUNT …`, without the rule itself.
     private func points(_ rule: String, given documents: [String], now: Int = 0) async throws -> [String] {
         try await covered(rule, given: documents, now: now).map(text)

@@ -5,14 +5,6 @@ import Testing
 @testable import Rules
 
 @Suite(.limitedParallelism) struct MutantTests {
-    private func fileSet(_ yaml: String) throws -> RuleFileSet {
-        let shared = RuleReading.Shared()
-        let file = RuleFile(path: "r.yaml", bytes: Array(yaml.utf8), shared: shared)
-        let errors = file.errors + shared.programs.compile()
-        try #require(errors.isEmpty, "\(errors)")
-        return RuleFileSet(files: [file], programs: shared.programs.all, attached: shared.attachments.paths)
-    }
-
     private func yaml(_ rule: String, _ tests: [String]) -> String {
         let list = tests.map { "  - { name: t, \($0) }\n" }.joined()
         return "version: 1\nrules:\n  - { name: a, \(rule) }\ntests:\(list.isEmpty ? " []\n" : "\n" + list)"

@@ -18,7 +18,7 @@ package struct Intake {
     let settings: Delivery.Settings
     /// Nil: no rule counts, or this run does not keep the counts.
     var counts: Counts?
-    /// Nil: no rule compares documents with earlier states.
+    /// Nil: no rule compares documents with earlier states, or other members share the work.
     var unchanged: UnchangedDocuments?
 
     /// Takes a batch of the feed and returns once there is room for the next.
