@@ -25,7 +25,8 @@ struct JSONSource {
             return source.isComplete ? node : nil
         } catch {
             let (line, column) = error.position(in: bytes.span)
-            errors.report(at: SourcePosition(line: line, column: column), "not JSON: \(error); correct it there")
+            let remedy = JSONMistake.remedy(for: error, in: bytes) ?? "correct it there"
+            errors.report(at: SourcePosition(line: line, column: column), "not JSON: \(error); \(remedy)")
             return nil
         }
     }

@@ -192,7 +192,10 @@ package struct Importer: Service {
         }
         if report.state.counters.changes > 0, report.state.counts.settled == 0, settings.filter != nil {
             logger.notice(
-                "no document of the input matches the selector", metadata: [LogKey.file: "\(settings.path)"])
+                settings.mapping == nil
+                    ? "no document of the input matches the selector"
+                    : "no document of the input is left: the selector matches none, or the mapping drops all",
+                metadata: [LogKey.file: "\(settings.path)"])
         }
         report.logDone(to: logger)
     }

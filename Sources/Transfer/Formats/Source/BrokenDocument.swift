@@ -43,10 +43,11 @@ struct BrokenDocument {
         // If the scanner stopped at the start of the next document, this one was truncated.
         let isCutOff = isFound && text.length < problem.offset
         let trimmed = text.trimmed
+        let reason = isCutOff || problem.isLineBreak ? .json(.unexpectedEnd) : problem.reason
         let error = SourceDocumentError(
-            reason: isCutOff || problem.isLineBreak ? .json(.unexpectedEnd) : problem.reason,
-            place: isCutOff ? start.advanced(over: trimmed) : place, start: start, text: trimmed,
-            isTruncated: text.length > text.kept.count)
+            reason: reason, place: isCutOff ? start.advanced(over: trimmed) : place, start: start, text: trimmed,
+            isTruncated: text.length > text.kept.count,
+            remedy: SyntaxProblem(reason, at: problem.offset).remedy(in: trimmed, from: start))
         return (error, !isFound)
     }
 
@@ -87,6 +88,19 @@ extension SyntaxProblem {
     /// Whether a string was cut off by a line break.
     fileprivate var isLineBreak: Bool {
         reason == .json(.controlCharacterInString(0x0A)) || reason == .json(.controlCharacterInString(0x0D))
+    }
+
+    /// What to do, unless the reason says it.
+    ///
+    /// - Parameter text: The broken text, which begins at `start` in the input.
+    fileprivate func remedy(in text: [UInt8], from start: TextPlace) -> String? {
+        guard case .json(let reason) = reason else { return nil }
+        if let remedy = JSONMistake.remedy(for: JSONError(reason, at: offset), in: text) { return remedy }
+        if offset == 0, reason == .unexpectedByte(UInt8(ascii: "]"), expected: .value) {
+            return "remove the comma before it"
+        }
+        guard offset == 0, start.line == 1, text.contains(where: ",;\t".utf8.contains) else { return nil }
+        return "if the file is a table, read it with --format csv"
     }
 
     /// If the text ends too early, the position right after its last character, not several lines below.

@@ -35,6 +35,8 @@ package struct SourceDocumentError: Error, Equatable, Sendable {
     package let text: [UInt8]
     /// Whether ``text`` is only the beginning of the broken text.
     package let isTruncated: Bool
+    /// What to do, if the reason does not say it and a cause is probable. Has no values of the document.
+    package var remedy: String?
 
     /// From 1, of ``place``.
     package var line: Int { place.line }
@@ -77,6 +79,6 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
 }
 
 extension SourceDocumentError: CustomStringConvertible {
-    /// `LINE:COLUMN: REASON`.
-    package var description: String { "\(place): \(reason)" }
+    /// `LINE:COLUMN: REASON`, and the remedy if there is one.
+    package var description: String { "\(place): \(reason)" + (remedy.map { "; \($0)" } ?? "") }
 }

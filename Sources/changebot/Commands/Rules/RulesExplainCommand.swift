@@ -88,7 +88,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
                     "not JSON: explain reads one document, as a JSON object; for a table or other formats use "
                         + "`changebot rules try`, which reads the same files as import")
             }
-            throw failure(error, "not JSON: \(error); correct it there")
+            let remedy = JSONMistake.remedy(for: error, in: bytes) ?? "correct it there"
+            throw failure(error, "not JSON: \(error); \(remedy)")
         }
         switch text.root.kind {
         case .object: return text

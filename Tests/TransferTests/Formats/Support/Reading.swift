@@ -49,7 +49,8 @@ extension Found {
         switch item {
         case .document(let document):
             self = .document(String(decoding: document.bytes, as: UTF8.self), line: document.line)
-        case .error(let error): self = .broken("\(error)", text: String(decoding: error.text, as: UTF8.self))
+        case .error(let error):
+            self = .broken("\(error.place): \(error.reason)", text: String(decoding: error.text, as: UTF8.self))
         }
     }
 }
