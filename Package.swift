@@ -16,6 +16,11 @@ let small = settings + [.unsafeFlags(["-Osize"], .when(platforms: [.linux], conf
 /// For the simulated fleet: without optimization its steps take most of the time of the tests that only compute.
 let simulated = settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
+/// For targets in which tests spend much time: optimized in debug builds, too. Not in a package that another one depends
+/// on, because it may not have such flags; SwiftPM puts it into a folder `checkouts`.
+let optimized: [SwiftSetting] =
+    Context.packageDirectory.contains("/checkouts/") ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
     static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
@@ -102,7 +107,7 @@ let package = Package(
         .target(name: "Encodings", dependencies: ["CCrypto"], swiftSettings: settings),
         .target(name: "Locking", swiftSettings: settings),
         .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: settings),
-        .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
+        .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings + optimized),
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Encodings", "Locking"], swiftSettings: settings),
         .target(name: "PostgreSQL", dependencies: ["CPostgreSQL", "Locking"], swiftSettings: settings),
         .target(name: "HelperProcesses", dependencies: ["CHelperProcess", "Locking"], swiftSettings: settings),
@@ -185,7 +190,8 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "HTTPServing",
-            dependencies: ["Encodings", .nioConcurrencyHelpers, .nioCore, .nioHTTP1, .nioPosix], swiftSettings: settings
+            dependencies: ["Encodings", .nioConcurrencyHelpers, .nioCore, .nioHTTP1, .nioPosix],
+            swiftSettings: settings + optimized
         ),
         .target(name: "TodoChecks", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
         .target(
@@ -197,7 +203,7 @@ let package = Package(
                 "CCrypto", "Compression", "Encodings", "HTTPServing", "Locking", "LosslessJSON", "SyncFunctions", .grdb,
                 .logging, .nioConcurrencyHelpers,
             ],
-            swiftSettings: small),
+            swiftSettings: small + optimized),
         .executableTarget(
             name: "changebot",
             dependencies: [
