@@ -99,13 +99,15 @@ package final class DecisionReport: Sendable {
     /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, outside
     /// effect, rule waiting for its time (`at`), downloaded or removed attachment, and skipped rule.
     /// For a mapping, lists all documents that it produces.
-    package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
+    ///
+    /// - Parameter withRules: Whether each object names its rule.
+    package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true, withRules: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
         writer.array { writer in
             var findings = findings.makeIterator()
             for effect in decision.effects.all {
                 writer.object { writer in
-                    writer.member("rule", string: names[effect.origin.rule])
+                    if withRules { writer.member("rule", string: names[effect.origin.rule]) }
                     effect.write(to: &writer)
                     if effect is RelatedEffect { findings.next()?.write(to: &writer) }
                 }
@@ -113,12 +115,12 @@ package final class DecisionReport: Sendable {
             writeDownloads(to: &writer)
             for time in decision.times where !time.hasFired {
                 writer.object { writer in
-                    writer.member("rule", string: time.rule)
+                    if withRules { writer.member("rule", string: time.rule) }
                     writer.member("action", string: "timer")
                     writer.member("at", string: Timestamp.text(time.due))
                 }
             }
-            for total in contributions { total.write(to: &writer) }
+            for total in contributions { total.write(to: &writer, withRule: withRules) }
             for name in detached {
                 writer.object { writer in
                     writer.member("action", string: "detach")
@@ -192,9 +194,9 @@ package struct ReportedContribution: Sendable {
     /// The members of the totals document, each with the amount that is added, as JSON.
     package let values: [(name: String, amount: String)]
 
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func write(to writer: inout JSONWriter, withRule: Bool) {
         writer.object { writer in
-            writer.member("rule", string: rule)
+            if withRule { writer.member("rule", string: rule) }
             writer.member("action", string: "aggregate")
             writer.member("into", string: target)
             writer.name("values")

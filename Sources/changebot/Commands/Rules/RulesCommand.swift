@@ -6,10 +6,10 @@ internal import Rules
 struct RulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules",
-        abstract: "Write, check, test, try and explain rule files. No gateway is needed.",
+        abstract: "Write, check, test, try, explain and compare rule files. Only plan needs a gateway.",
         subcommands: [
             RulesCheckCommand.self, RulesTestCommand.self, RulesTryCommand.self, RulesExplainCommand.self,
-            RulesNewCommand.self, RulesSchemaCommand.self,
+            RulesPlanCommand.self, RulesNewCommand.self, RulesSchemaCommand.self,
         ])
 }
 

@@ -1,0 +1,112 @@
+internal import LosslessJSON
+internal import Rules
+
+/// A document to decide with both versions of the rules.
+enum PlannedDocument {
+    case document(JSONText)
+    /// It can't be read, for this reason.
+    case unreadable(id: String, String)
+}
+
+/// Decides documents with two versions of rules, and compares the decisions.
+struct RulePlan {
+    /// A document for which the two versions differ.
+    struct Difference {
+        let old: DecisionReport
+        let new: DecisionReport
+    }
+
+    /// One of the two versions.
+    struct Version {
+        private let ruleSet: RuleSet
+        private let decider: Decider
+        /// Whether rules are left out, because they fire only for later changes.
+        let omitsRules: Bool
+        /// The names of the rules, in order.
+        var names: [String] { ruleSet.names }
+        /// For how many documents each rule fires, by its index.
+        private(set) var fired: [Int]
+        /// The number of documents that it would write, delete, or use for an effect.
+        private(set) var touched = 0
+        /// The number of documents that would become dead letters.
+        private(set) var failed = 0
+
+        init(_ ruleSet: RuleSet) {
+            self.ruleSet = ruleSet.withoutComparing()
+            omitsRules = !ruleSet.comparing.isEmpty
+            decider = self.ruleSet.makeDecider()
+            fired = [Int](repeating: 0, count: self.ruleSet.names.count)
+        }
+
+        mutating func reports(_ documents: [JSONText], now: Int) async -> [DecisionReport] {
+            let decisions = await decider.decide(on: documents.map { DecisionInput($0) }, now: now)
+            return zip(documents, decisions).map { document, decision in
+                for rule in decision.fired { fired[rule] += 1 }
+                let report = DecisionReport(document, decision, names: names, aggregates: ruleSet.aggregates)
+                if decision.error != nil { failed += 1 } else if report.touches { touched += 1 }
+                return report
+            }
+        }
+    }
+
+    /// How many documents are decided at once.
+    private static let batchSize = 250
+    private static let batchBytes = 4 << 20
+
+    private(set) var old: Version
+    private(set) var new: Version
+    private let now: Int
+    private var batch: [JSONText] = []
+    private var bytes = 0
+    /// The number of documents that were read.
+    private(set) var documents = 0
+    /// The number of documents for which the versions differ: only with `new`, only with `old`, with both.
+    private(set) var added = 0
+    private(set) var removed = 0
+    private(set) var changed = 0
+    /// The documents that could not be read, as `ID: REASON`. At most ``shownUnreadable`` of them.
+    private(set) var unreadable: [String] = []
+    private(set) var unreadableCount = 0
+    private static let shownUnreadable = 10
+
+    /// - Parameter now: `$now`, in seconds since 1970.
+    init(old: RuleSet, new: RuleSet, now: Int) {
+        self.old = Version(old)
+        self.new = Version(new)
+        self.now = now
+    }
+
+    /// Whether one of the versions has rules that are left out.
+    var omitsRules: Bool { old.omitsRules || new.omitsRules }
+
+    /// Adds a document to the batch, and decides the batch when it is full.
+    ///
+    /// - Parameter show: Called with each difference, in the order of the documents.
+    mutating func add(_ document: PlannedDocument, _ show: (Difference) throws -> Void) async throws {
+        documents += 1
+        switch document {
+        case .unreadable(let id, let reason):
+            unreadableCount += 1
+            if unreadable.count < Self.shownUnreadable { unreadable.append("\(id): \(reason)") }
+        case .document(let document):
+            batch.append(document)
+            bytes += document.bytes.count
+            if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide(show) }
+        }
+    }
+
+    /// Decides the documents that were added since the last time.
+    mutating func decide(_ show: (Difference) throws -> Void) async throws {
+        let before = await old.reports(batch, now: now)
+        let after = await new.reports(batch, now: now)
+        (batch, bytes) = ([], 0)
+        for (old, new) in zip(before, after) where !old.hasSameResult(as: new) {
+            switch (old.touches, new.touches) {
+            case (false, true): added += 1
+            case (true, false): removed += 1
+            default: changed += 1
+            }
+            try show(Difference(old: old, new: new))
+        }
+    }
+}

@@ -1,0 +1,129 @@
+internal import Encodings
+internal import LosslessJSON
+internal import Rules
+
+/// Prints the differences between two versions of rules, and the totals.
+struct RulePlanReport {
+    static let shownByDefault = 10
+
+    /// How many differences are shown as text.
+    let shown: Int
+    let isJSON: Bool
+    let style: TerminalStyle
+    private var count = 0
+
+    init(shown: Int, isJSON: Bool, style: TerminalStyle) {
+        (self.shown, self.isJSON, self.style) = (shown, isJSON, style)
+    }
+
+    /// - Throws: ``CommandError`` with 74 if stdout is full or closed.
+    mutating func show(_ difference: RulePlan.Difference) throws(CommandError) {
+        count += 1
+        if isJSON { return try Console.write(Self.line(difference)) }
+        guard count <= shown else { return }
+        try Console.write(lines(difference) + [""])
+    }
+
+    private func lines(_ difference: RulePlan.Difference) -> [VisibleLine] {
+        var lines: [VisibleLine] = []
+        for (name, report) in [("old", difference.old), ("new", difference.new)] {
+            guard report.touches || report.decision.error != nil else {
+                lines.append(style.dim("\(name): leaves it unchanged"))
+                continue
+            }
+            lines.append(style.dim("\(name):"))
+            lines += DocumentDiff(report).lines(style)
+        }
+        let id = difference.new.document.root["_id"]?.string ?? ""
+        return [style.bold("== " + id.visible)] + lines
+    }
+
+    private static func line(_ difference: RulePlan.Difference) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("id", raw: difference.new.document.root["_id"]?.bytes ?? Array("null".utf8)[...])
+            writer.member("old", raw: difference.old.line(withRevision: true))
+            writer.member("new", raw: difference.new.line(withRevision: true))
+        }
+        return writer.bytes
+    }
+
+    // MARK: - Totals
+
+    /// - Throws: ``CommandError`` with 74 if stdout is full or closed.
+    func showTotals(_ plan: RulePlan) throws(CommandError) {
+        if isJSON { return try Console.write(Self.totals(plan)) }
+        if count > shown {
+            try Console.write([style.dim("… \(Quantity.count(count - shown)) more; --show N shows more"), ""])
+        }
+        try Console.write(Self.table(plan).map { VisibleLine($0) })
+        for line in plan.unreadable { Console.warn("can't be read, so not in the plan: \(line)") }
+    }
+
+    private static func table(_ plan: RulePlan) -> [String] {
+        var rows: [(String, String, String)] = [("", "old", "new")]
+        for name in ruleNames(plan) {
+            rows.append((name.visible, firedCount(name, plan.old), firedCount(name, plan.new)))
+        }
+        rows.append(("documents touched", Quantity.count(plan.old.touched), Quantity.count(plan.new.touched)))
+        if plan.old.failed + plan.new.failed > 0 {
+            rows.append(("dead letters", Quantity.count(plan.old.failed), Quantity.count(plan.new.failed)))
+        }
+        let widths = (
+            rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0, rows.map(\.2.count).max() ?? 0
+        )
+        return rows.map { row in
+            row.0.padded(to: widths.0) + "  " + aligned(row.1, widths.1) + "  " + aligned(row.2, widths.2)
+        } + ["", summary(plan)]
+    }
+
+    private static func aligned(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: width - text.count) + text
+    }
+
+    /// `12,000 documents: 22 differ (15 touched only with new, 2 only with old, 5 differently)`.
+    private static func summary(_ plan: RulePlan) -> String {
+        let count = plan.added + plan.removed + plan.changed
+        let documents = Quantity.count(plan.documents, "document")
+        guard count > 0 else { return "\(documents): both versions do the same" }
+        return "\(documents): \(Quantity.count(count)) differ (\(Quantity.count(plan.added)) touched only with new, "
+            + "\(Quantity.count(plan.removed)) only with old, \(Quantity.count(plan.changed)) differently)"
+    }
+
+    /// The rules of the new version in order, then those that only the old one has.
+    private static func ruleNames(_ plan: RulePlan) -> [String] {
+        plan.new.names + plan.old.names.filter { !plan.new.names.contains($0) }
+    }
+
+    /// `-` if the version does not have the rule.
+    private static func firedCount(_ name: String, _ version: RulePlan.Version) -> String {
+        version.names.firstIndex(of: name).map { Quantity.count(version.fired[$0]) } ?? "-"
+    }
+
+    private static func totals(_ plan: RulePlan) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("documents", raw: "\(plan.documents)".utf8)
+            writer.member("unreadable", raw: "\(plan.unreadableCount)".utf8)
+            for (name, count) in [
+                ("only_new", plan.added), ("only_old", plan.removed), ("different", plan.changed),
+            ] {
+                writer.member(name, raw: "\(count)".utf8)
+            }
+            for (name, version) in [("old", plan.old), ("new", plan.new)] {
+                writer.name(name)
+                writer.object { writer in
+                    writer.member("touched", raw: "\(version.touched)".utf8)
+                    writer.member("dead_letters", raw: "\(version.failed)".utf8)
+                    writer.name("fired")
+                    writer.object { writer in
+                        for (name, count) in zip(version.names, version.fired) {
+                            writer.member(name, raw: "\(count)".utf8)
+                        }
+                    }
+                }
+            }
+        }
+        return writer.bytes
+    }
+}
