@@ -60,7 +60,10 @@ struct Changebot: AsyncParsableCommand {
     /// Parses with the subcommand that the arguments name: starting at the root, the parser would build that command's
     /// options three times. Help and errors still come from the root, which knows the command's full name. For help
     /// requests, the parser returns a command of a different type.
-    private static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
+    ///
+    /// If the command's parent has options of its own, only the command can be parsed: the root would give the parent
+    /// its options.
+    static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
         var command: any ParsableCommand.Type = self
         var rest = arguments[...]
         while let name = rest.first,
@@ -69,7 +72,12 @@ struct Changebot: AsyncParsableCommand {
             command = next
             rest = rest.dropFirst()
         }
-        if let parsed = try? command.parseAsRoot(Array(rest)), type(of: parsed) == command { return parsed }
+        do {
+            let parsed = try command.parseAsRoot(Array(rest))
+            if type(of: parsed) == command { return parsed }
+        } catch {
+            if command.configuration._superCommandName != nil { throw error }
+        }
         return try parseAsRoot(arguments)
     }
 

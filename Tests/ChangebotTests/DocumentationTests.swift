@@ -186,7 +186,7 @@ import Testing
             for command in commands {
                 guard let words = Self.words(command), Self.subcommands.contains(words.first ?? "") else { continue }
                 count += 1
-                do { _ = try Changebot.parseAsRoot(words) } catch {
+                do { _ = try Changebot.parseCommand(words) } catch {
                     Issue.record("\(name): changebot \(command): \(Changebot.message(for: error))")
                 }
             }

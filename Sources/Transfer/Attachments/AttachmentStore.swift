@@ -79,6 +79,34 @@ struct AttachmentStore: Sendable {
         }
         try await spool.rename(to: file)
     }
+
+    /// Adds a file of another folder unless it is there already: as a link, or as a copy on another file system.
+    ///
+    /// - Parameters:
+    ///   - sha256: The digest in the file's name. The bytes are not checked.
+    ///   - unsynced: As for ``take(_:_:noting:)``.
+    /// - Throws: ``TransferError``: `.missing` if the other folder does not have it, `.cannotCreate`, `.cannotWrite`.
+    func take(_ sha256: String, from other: AttachmentStore, noting unsynced: UnsyncedFolders) throws(TransferError) {
+        guard byteCount(of: sha256) != other.byteCount(of: sha256) else { return }
+        let name = AttachmentBody.file(sha256)
+        let (source, target) = ("\(other.path)/\(name)", "\(path)/\(name)")
+        let folder = FileOperations.directory(of: target)
+        if !FileOperations.exists(folder) {
+            try Self.create(folder)
+            for folder in [path, "\(path)/sha256"] { unsynced.note(folder) }
+        }
+        unsynced.note(folder)
+        // A file of another length is damaged.
+        FileOperations.remove(target)
+        if link(source, target) == 0 { return }
+        let input = try OpenFile(reading: source)
+        let temporary = target + ".part"
+        let output = try OpenFile(creating: temporary)
+        try output.truncate(to: 0)
+        while case let piece = try input.read(upTo: 256 << 10), !piece.isEmpty { try output.write(piece) }
+        try output.sync()
+        try FileOperations.rename(temporary, to: target)
+    }
 }
 
 /// Folders with new file names that a power failure could undo: the files' bytes are on disk, but their names may not

@@ -18,7 +18,8 @@ struct ExportCommand: AsyncParsableCommand {
 
             changebot export --gateway http://127.0.0.1:4985/todo --output monday.ndjson \\
                 --since-manifest todo.ndjson.gz.manifest.json
-            """)
+            """,
+        subcommands: [ExportMergeCommand.self])
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
