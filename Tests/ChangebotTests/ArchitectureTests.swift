@@ -9,7 +9,7 @@ import Testing
         ["Fleet", "HelperProcesses", "HTTPServing", "HTTPTransport", "PostgreSQL", "TodoChecks"],
         ["FleetEngine", "GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
-        ["BotState", "Monitoring", "Revisions", "TypedDocuments"],
+        ["BotState", "Monitoring", "Revisions", "RuleEditing", "TypedDocuments"],
         ["Outside", "TodoData", "Transfer"],
         ["Delivery"],
         ["Bots"],
