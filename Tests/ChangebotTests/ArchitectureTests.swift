@@ -10,7 +10,7 @@ import Testing
         ["FleetEngine", "GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
         ["BotState", "Monitoring", "Revisions", "RuleEditing", "TypedDocuments"],
-        ["Outside", "TodoData", "Transfer"],
+        ["LanguageServer", "Outside", "TodoData", "Transfer"],
         ["Delivery"],
         ["Bots"],
         ["changebot"],
