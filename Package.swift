@@ -129,6 +129,10 @@ let package = Package(
             name: "DocumentFlow",
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
+        .target(
+            name: "RuleEditing", dependencies: ["Locking", "LosslessJSON", "Rules"], swiftSettings: small),
+        .target(
+            name: "LanguageServer", dependencies: ["Locking", "LosslessJSON", "RuleEditing"], swiftSettings: small),
         .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: simulated),
         .target(
             name: "TypedDocuments",
@@ -209,8 +213,8 @@ let package = Package(
             dependencies: [
                 "BotState", "Bots", "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "Delivery", "DocumentFlow",
                 "EmbeddedGateway", "Encodings", "Fleet", "GatewayClient", "HTTPServing", "HTTPTransport",
-                "JQ", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
-                "Revisions", "Rules", "SyncFunctions", "Transfer", .argumentParser,
+                "JQ", "LanguageServer", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
+                "Revisions", "RuleEditing", "Rules", "SyncFunctions", "Transfer", .argumentParser,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,
@@ -244,7 +248,8 @@ let package = Package(
             name: "ChangebotTests",
             dependencies: [
                 "BotState", "Bots", "changebot", "Delivery", "DocumentFlow", "EmbeddedGateway", "FleetEngine",
-                "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "TestKit",
+                "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "Rules",
+                "TestKit",
                 .argumentParser, .grdb, .logging,
             ],
             swiftSettings: settings),
@@ -346,6 +351,13 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RulesTests", dependencies: ["Encodings", "JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "LanguageServerTests",
+            dependencies: ["LanguageServer", "Locking", "LosslessJSON", "RuleEditing", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RuleEditingTests", dependencies: ["LosslessJSON", "RuleEditing", "Rules", "changebot"],
             swiftSettings: settings),
     ]
 )
