@@ -133,6 +133,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "RulePlay",
+            dependencies: ["Encodings", "HTTPServing", "Locking", "LosslessJSON", "RuleEditing", "Rules"],
+            swiftSettings: small),
+        .target(
             name: "Monitoring",
             dependencies: [
                 "DocumentFlow", "Encodings", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON",
@@ -204,7 +208,7 @@ let package = Package(
                 "BotState", "Bots", "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "Delivery", "DocumentFlow",
                 "EmbeddedGateway", "Encodings", "Fleet", "GatewayClient", "HTTPServing", "HTTPTransport",
                 "JQ", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
-                "Revisions", "Rules", "SyncFunctions", "Transfer", .argumentParser,
+                "Revisions", "RulePlay", "Rules", "SyncFunctions", "Transfer", .argumentParser,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,
@@ -340,6 +344,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RulesTests", dependencies: ["Encodings", "JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RulePlayTests",
+            dependencies: ["HTTPServing", "Locking", "LosslessJSON", "RulePlay", "Rules", "TestKit", "changebot"],
             swiftSettings: settings),
     ]
 )

@@ -19,6 +19,13 @@ enum FlowText {
 
     static func text(_ node: SourceNode) -> String { text(node.jsonText.root) }
 
+    /// A string in quotes.
+    static func quoted(_ text: String) -> String {
+        var json: [UInt8] = []
+        json.appendJSONString(text.utf8)
+        return String(decoding: json, as: UTF8.self)
+    }
+
     /// A string, in quotes unless it is a plain word.
     private static func text(_ string: String?, or json: some Collection<UInt8>) -> String {
         if let string, isPlain(string) { return string }
