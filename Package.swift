@@ -124,6 +124,8 @@ let package = Package(
             name: "DocumentFlow",
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
+        .target(
+            name: "RuleEditing", dependencies: ["LosslessJSON", "Rules"], swiftSettings: small),
         .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: simulated),
         .target(
             name: "TypedDocuments",
@@ -344,6 +346,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RulesTests", dependencies: ["Encodings", "JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RuleEditingTests", dependencies: ["LosslessJSON", "RuleEditing", "Rules", "changebot"],
             swiftSettings: settings),
         .testTarget(
             name: "RulePlayTests",

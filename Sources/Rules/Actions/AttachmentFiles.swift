@@ -1,10 +1,22 @@
 /// The files that one rule file attaches, each read once for all rules.
 final class AttachmentFiles {
+    /// Where contents come from.
+    enum Source {
+        case disk
+        /// From disk, but a content is read again only after its file has changed.
+        case memory(AttachmentMemory)
+        /// Nothing is read: each file is empty, and each folder exists.
+        case nowhere
+    }
+
     /// Shared by the rule files of a set.
     final class Shared {
         fileprivate var contents: [ExactString: AttachmentContent] = [:]
         fileprivate var attached: Set<ExactString> = []
         fileprivate var folders: [ExactString: AttachmentFolder] = [:]
+        fileprivate let source: Source
+
+        init(from source: Source = .disk) { self.source = source }
 
         /// The paths of everything that was read.
         var paths: AttachedPaths {
@@ -32,7 +44,12 @@ final class AttachmentFiles {
         let key = ExactString(path)
         if !isForTest { shared.attached.insert(key) }
         if let content = shared.contents[key] { return content }
-        let content = AttachmentContent(try FileBytes.read(path, limit: Self.lengthLimit))
+        let content =
+            switch shared.source {
+            case .disk: AttachmentContent(try FileBytes.read(path, limit: Self.lengthLimit))
+            case .memory(let memory): try memory.content(path)
+            case .nowhere: AttachmentContent([])
+            }
         shared.contents[key] = content
         return content
     }
@@ -42,7 +59,10 @@ final class AttachmentFiles {
         let path = RulePath.join(folder, name)
         let key = ExactString(path)
         if let folder = shared.folders[key] { return folder }
-        let folder = try AttachmentFolder(path)
+        let folder: AttachmentFolder
+        if case .nowhere = shared.source { folder = AttachmentFolder(unread: path) } else {
+            folder = try AttachmentFolder(path)
+        }
         shared.folders[key] = folder
         return folder
     }

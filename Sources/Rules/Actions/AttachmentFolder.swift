@@ -26,6 +26,9 @@ final class AttachmentFolder: Sendable {
         self.path = try FileBytes.realPath(path)
     }
 
+    /// A folder that may not exist.
+    init(unread path: String) { self.path = path }
+
     /// - Parameter name: Relative to the folder; may come from a document, so it is not trusted.
     /// - Throws: ``FileError``, also if `..` or a link makes the name leave the folder.
     func content(_ name: String) throws(FileError) -> AttachmentContent {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Why a file could not be read.
-enum FileError: Error, Equatable, CustomStringConvertible {
+package enum FileError: Error, Equatable, CustomStringConvertible {
     case missing(String)
     /// A pattern such as `rules/*.yaml` in place of a path.
     case pattern(String)
@@ -15,7 +15,7 @@ enum FileError: Error, Equatable, CustomStringConvertible {
     /// A name in a document that leads out of its folder.
     case outside(String, folder: String)
 
-    var description: String { "'\(path)' \(message)" }
+    package var description: String { "'\(path)' \(message)" }
 
     var path: String {
         switch self {
@@ -63,23 +63,23 @@ extension FileError {
 }
 
 /// Metadata that shows whether a file may have changed since it was read.
-struct FileVersion: Equatable {
-    let isFolder: Bool
-    let size: Int
+package struct FileVersion: Equatable, Sendable {
+    package let isFolder: Bool
+    package let size: Int
     /// The time of the last modification.
     let seconds: Int
     let nanoseconds: Int
 }
 
 /// Reads whole files into memory.
-enum FileBytes {
-    enum Kind {
+package enum FileBytes {
+    package enum Kind {
         case file
         case folder
         case other
     }
 
-    static func kind(of path: String) throws(FileError) -> Kind {
+    package static func kind(of path: String) throws(FileError) -> Kind {
         var status = stat()
         guard stat(path, &status) == 0 else { throw error(errno, path) }
         switch status.st_mode & S_IFMT {
@@ -90,7 +90,7 @@ enum FileBytes {
     }
 
     /// - Parameter limit: The maximum number of bytes that the file may have.
-    static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
+    package static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
         switch try kind(of: path) {
         case .file: break
         case .folder: throw .isFolder(path)
@@ -114,7 +114,7 @@ enum FileBytes {
     }
 
     /// The names in a folder, sorted by their bytes.
-    static func names(inFolder path: String) throws(FileError) -> [String] {
+    package static func names(inFolder path: String) throws(FileError) -> [String] {
         guard let folder = opendir(path) else { throw error(errno, path) }
         defer { closedir(folder) }
         var names: [String] = []
@@ -134,7 +134,7 @@ enum FileBytes {
         return String(cString: real)
     }
 
-    static func version(of path: String) throws(FileError) -> FileVersion {
+    package static func version(of path: String) throws(FileError) -> FileVersion {
         var status = stat()
         guard stat(path, &status) == 0 else { throw error(errno, path) }
         return FileVersion(

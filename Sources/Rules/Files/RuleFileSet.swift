@@ -42,15 +42,22 @@ package struct RuleFileSet: Sendable {
                 if !error.isMissing { errorKind = .invalid }
             }
         }
-        let inconsistent = shared.programs.compile() + duplicateNames(shared.names)
-        if !inconsistent.isEmpty { errorKind = .invalid }
-        errors += inconsistent
-        let set = RuleFileSet(files: files, programs: shared.programs.all, attached: shared.attachments.paths)
-        let clashes = set.emitErrors(paths)
+        let (set, clashes) = combine(files, shared, paths)
         if !clashes.isEmpty { errorKind = .invalid }
         errors += clashes
         guard errors.isEmpty else { throw RuleFilesError(kind: errorKind, errors: inOrder(errors, files.map(\.path))) }
         return set
+    }
+
+    /// The set of files that were read, and the errors that only appear when they are together, with their programs.
+    ///
+    /// - Parameter paths: The given files and folders of rules.
+    static func combine(
+        _ files: [RuleFile], _ shared: RuleReading.Shared, _ paths: [String]
+    ) -> (set: RuleFileSet, errors: [RuleFileError]) {
+        let inconsistent = shared.programs.compile() + duplicateNames(shared.names)
+        let set = RuleFileSet(files: files, programs: shared.programs.all, attached: shared.attachments.paths)
+        return (set, inconsistent + set.emitErrors(paths))
     }
 
     /// Combines the rules of all files into one set.
@@ -111,7 +118,7 @@ package struct RuleFileSet: Sendable {
     package var ruleCount: Int { files.reduce(0) { $0 + $1.rules.count } }
 
     /// Sorts errors by file, in reading order, and by position.
-    private static func inOrder(_ errors: [RuleFileError], _ files: [String]) -> [RuleFileError] {
+    static func inOrder(_ errors: [RuleFileError], _ files: [String]) -> [RuleFileError] {
         let places = Dictionary(zip(files, files.indices)) { first, _ in first }
         func key(_ error: RuleFileError) -> (Int, Int, Int) {
             // Unreadable files come last.

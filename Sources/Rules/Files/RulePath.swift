@@ -1,13 +1,13 @@
 /// Paths in rule files. Nothing that a shell would expand, such as variables or `~`, is expanded.
-enum RulePath {
+package enum RulePath {
     /// `path` relative to `folder`. Unchanged if it is absolute or there is no folder.
-    static func join(_ folder: String?, _ path: String) -> String {
+    package static func join(_ folder: String?, _ path: String) -> String {
         guard let folder, !folder.isEmpty, !path.hasPrefix("/") else { return path }
         return folder.hasSuffix("/") ? folder + path : folder + "/" + path
     }
 
     /// The folder part of a path. Nil if there is none.
-    static func folder(of path: String) -> String? {
+    package static func folder(of path: String) -> String? {
         guard let slash = path.lastIndex(of: "/") else { return nil }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
@@ -15,7 +15,7 @@ enum RulePath {
     private static let endings = [".yaml", ".yml", ".json"]
 
     /// Whether a file of this name is a rule file if it is in a folder of rules.
-    static func isRuleFile(_ path: String) -> Bool { endings.contains { path.hasSuffix($0) } }
+    package static func isRuleFile(_ path: String) -> Bool { endings.contains { path.hasSuffix($0) } }
 
     /// The path without links, `.` and `..`. Parts that do not exist stay as they are.
     static func resolved(_ path: String) -> String {
@@ -33,7 +33,7 @@ enum RulePath {
     /// The file at `path`, or the rule files of that folder, sorted by name.
     ///
     /// - Throws: ``FileError/noRuleFiles(_:)`` for a folder without rule files, ``FileError/pattern(_:)``.
-    static func files(at path: String) throws(FileError) -> [String] {
+    package static func files(at path: String) throws(FileError) -> [String] {
         let kind: FileBytes.Kind
         do throws(FileError) { kind = try FileBytes.kind(of: path) } catch {
             guard case .missing = error, path.contains(where: { "*?[{".contains($0) }) else { throw error }

@@ -4,10 +4,12 @@ internal import JQ
 final class RuleReading {
     /// Shared by the files of a rule set.
     final class Shared {
-        let attachments = AttachmentFiles.Shared()
+        let attachments: AttachmentFiles.Shared
         let programs = ProgramList()
         /// The names of all rules, including those with errors.
         fileprivate(set) var names: [RuleName] = []
+
+        init(attachments: AttachmentFiles.Shared = AttachmentFiles.Shared()) { self.attachments = attachments }
     }
 
     let errors: SourceErrors

@@ -7,7 +7,9 @@ package struct SourcePosition: Hashable, Sendable {
     /// From 1, in Unicode scalars.
     package var column: Int
 
-    static let start = SourcePosition(line: 1, column: 1)
+    package static let start = SourcePosition(line: 1, column: 1)
+
+    package init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
 }
 
 /// A value of a YAML or JSON file, with its position.

@@ -80,7 +80,7 @@ extension RuleTest {
         DecisionReport(given, decision, names: ruleSet.names, aggregates: ruleSet.aggregates)
     }
 
-    fileprivate func result(_ decision: Decision, _ ruleSet: RuleSet, path: String) -> RuleTestResult {
+    func result(_ decision: Decision, _ ruleSet: RuleSet, path: String) -> RuleTestResult {
         RuleTestResult(
             path: path, position: position, name: name,
             mismatches: expectation.mismatches(with: report(decision, ruleSet)))

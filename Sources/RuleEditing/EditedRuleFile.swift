@@ -1,0 +1,37 @@
+package import Rules
+
+/// What an editor needs to know of a rule file. Its text may not be saved, and may be invalid.
+///
+/// Makes no changes. Diagnostics block while jq compiles new programs; the rest takes the time that it takes to read the
+/// text.
+package struct EditedRuleFile: Sendable {
+    /// The largest text for which rules are compared with each other, in bytes.
+    static let comparedLength = 1 << 20
+
+    package let path: String
+    /// The bytes of the text, and its positions.
+    package let lines: TextLines
+    /// Whether the path is one of this machine, so that the rules can attach files.
+    package let isOnDisk: Bool
+    let context: EditingContext
+
+    /// - Parameters:
+    ///   - path: Attached files are found relative to it. `.json` is read as JSON, everything else as YAML.
+    ///   - columns: What the editor counts as a column, in all positions.
+    ///   - isOnDisk: False for a text without a path. Its rules attach nothing.
+    package init(
+        path: String, text: String, columns: ColumnUnit = .utf16, isOnDisk: Bool = true, in context: EditingContext
+    ) {
+        self.path = path
+        self.isOnDisk = isOnDisk
+        self.context = context
+        lines = TextLines(Array(text.utf8), unit: columns, isJSON: path.hasSuffix(".json"))
+    }
+
+    /// The rules as far as they are valid, and the errors. Blocks while jq compiles new programs.
+    package func read() -> (rules: RuleFileSet, errors: [RuleFileError]) {
+        let result = RuleFileSet.read(
+            path: path, bytes: lines.bytes, attachments: isOnDisk ? .disk(context.attachments) : .nowhere)
+        return (result.set, result.errors)
+    }
+}
