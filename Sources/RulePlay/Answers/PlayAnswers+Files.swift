@@ -9,7 +9,7 @@ extension PlayAnswers {
         let file = try file(body)
         let content = file.read()
         let text = Self.shownText(content, file)
-        if settings.samples.count == 0, let text { addTestedDocuments(text, file) }
+        if settings.samples.count == 0, let text { addFirstDocuments(text, file) }
         return Self.answer { writer in
             writer.member("version", string: settings.version)
             writer.name("files")
@@ -56,17 +56,33 @@ extension PlayAnswers {
         }
     }
 
-    /// The documents of the file's tests are the samples that fit best.
-    private func addTestedDocuments(_ text: String, _ file: PlayFile) {
-        let files = EditedRuleFile(path: file.path, text: text, in: context).read().rules
-        for document in files.testedDocuments {
-            settings.samples.add(Sample(document.given, before: document.before, origin: "test: \(document.test)"))
-        }
+    /// Adds the documents of the tests of a text, which are the samples that fit best, or else some examples.
+    private func addFirstDocuments(_ text: String, _ file: PlayFile) {
+        addTestedDocuments(text, file)
         guard settings.samples.count == 0 else { return }
         for text in FirstRules.documents {
             guard let document = try? JSONText(text) else { continue }
             settings.samples.add(Sample(document, origin: "example"))
         }
+    }
+
+    /// Adds the documents of the tests that are no samples yet.
+    private func addTestedDocuments(_ text: String, _ file: PlayFile) {
+        let tested = EditedRuleFile(path: file.path, text: text, in: context).read().rules.testedDocuments
+        let known = settings.samples.all.prefix(1000)
+        for document in tested {
+            let isKnown = known.contains { sample in
+                sample.document.bytes == document.given.bytes && sample.before?.bytes == document.before?.bytes
+            }
+            if isKnown { continue }
+            settings.samples.add(Sample(document.given, before: document.before, origin: "test: \(document.test)"))
+        }
+    }
+
+    /// Adds the documents of the tests of a text.
+    func addTested(_ body: RequestBody) throws(Refusal) -> Answer {
+        addTestedDocuments(try body.text("text"), try file(body))
+        return Self.answer { $0.member("total", integer: settings.samples.count) }
     }
 
     func save(_ body: RequestBody) throws(Refusal) -> Answer {
@@ -94,15 +110,17 @@ extension PlayAnswers {
         }
         let values = body.texts("values")
         try recipe.check(values)
+        let made = recipe.text(values, file.path)
         let addition = RuleAddition(path: file.path, bytes: Array(try body.text("text").utf8))
         let text: [UInt8]
         do throws(RuleAddition.Refusal) {
-            text = try addition.adding(Array(recipe.text(values, file.path).utf8))
+            text = try addition.adding(Array(made.utf8))
         } catch {
             throw Refusal(422, error.description)
         }
         let added: [String]
         do { added = try recipe.addFiles(values, file.path) } catch { throw Refusal(422, "\(error)") }
+        addTestedDocuments(made, file)
         return Self.answer { writer in
             writer.member("text", string: String(decoding: text, as: UTF8.self))
             writer.name("files")

@@ -36,7 +36,7 @@ package struct PlayAnswers: Sendable {
     private func unsecuredAnswer(_ request: Request) async -> Answer {
         do throws(Refusal) {
             if let refusal = requestGuard.refusal(request) { throw refusal }
-            let path = String(request.encodedPath)
+            let path = request.encodedPath.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) }
             guard path.hasPrefix("/api/") else { return try publicAnswer(request.method, path) }
             if let refusal = requestGuard.refusalOfData(request) { throw refusal }
             return try await dataAnswer(String(path.dropFirst("/api/".count)), try RequestBody(request))
@@ -65,6 +65,7 @@ package struct PlayAnswers: Sendable {
         case "samples": listSamples(body)
         case "sample": try showSample(body)
         case "change": try changeSample(body)
+        case "tested": try addTested(body)
         case "clear": clearSamples()
         case "pick": try await pickSamples(body)
         default: throw Refusal(404, "unknown request '\(name)'")

@@ -1,5 +1,4 @@
-package import HTTPServing
-package import LosslessJSON
+internal import HTTPServing
 
 /// Serves a playground on this machine.
 package final class PlayServer: Sendable {

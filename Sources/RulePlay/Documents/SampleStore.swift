@@ -1,5 +1,5 @@
 internal import Locking
-package import LosslessJSON
+internal import LosslessJSON
 
 /// The sample documents of the page, by their numbers.
 package final class SampleStore: Sendable {

@@ -68,12 +68,12 @@ extension PlayFile {
         }
         let current = read()
         guard current.version == version else { return .conflict(current) }
-        let text =
-            switch current {
-            case .text(let old): LineEndings(old).restored(edited)
-            case .missing: edited
-            case .unreadable(let reason): return .failed(reason)
-            }
+        let text: String
+        switch current {
+        case .text(let old): text = LineEndings(old).restored(edited)
+        case .missing: text = edited
+        case .unreadable(let reason): return .failed(reason)
+        }
         do { try write(Array(text.utf8), path) } catch { return .failed("\(error)") }
         return .saved(version: Content.text(text).version)
     }
