@@ -32,7 +32,7 @@ import Testing
         #expect((requestGuard.refusal(Request("POST", "/api/open", fields: fields)) == nil) == isAnswered)
     }
 
-    private func data(_ method: String = "POST", _ fields: [HTTPField]) -> Int? {
+    private func data(_ fields: [HTTPField], method: String = "POST") -> Int? {
         requestGuard.refusalOfData(Request(method, "/api/open", fields: fields))?.status
     }
 
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["GET", "PUT", "OPTIONS", "DELETE"]) func otherMethodsAreRefused(_ method: String) {
-        #expect(data(method, [HTTPField(RequestGuard.tokenField, token.text)]) == 405)
+        #expect(data([HTTPField(RequestGuard.tokenField, token.text)], method: method) == 405)
     }
 
     @Test(arguments: [("same-origin", nil), ("same-site", 403), ("cross-site", 403), ("none", 403)] as [(String, Int?)])

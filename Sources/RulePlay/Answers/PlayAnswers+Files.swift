@@ -132,14 +132,17 @@ extension PlayAnswers {
 /// What the page shows for a file that does not exist yet.
 enum FirstRules {
     static let yaml = """
-        # Each rule says which documents it is for, and what they need.
+        # Each rule says which documents it is for, and what they need. A comment begins with #.
         version: 1
 
         rules:
-          - name: first-rule                      # a name of your own, unique in the file
-            when: { type: task, done: true }      # documents with these members
+          - name: done-is-complete               # a name of your own
+            when:                                # the documents that the rule is for
+              type: task
+              done: true
+              state: { $exists: false }          # the rule must not fire again after it has written
             then:
-              - merge: { state: complete }        # what is written into them
+              - merge: { state: complete }       # what is written into them
 
         tests:
           - name: a task that is done is complete
@@ -148,6 +151,12 @@ enum FirstRules {
           - name: an open task stays as it is
             given: { _id: t2, type: task, done: false }
             expect: { fired: [] }
+          - name: a task with a state stays as it is
+            given: { _id: t3, type: task, done: true, state: archived }
+            expect: { fired: [] }
+          - name: a document of another type stays as it is
+            given: { _id: p1, type: product, done: true }
+            expect: { fired: [] }
 
         """
 
@@ -155,10 +164,18 @@ enum FirstRules {
         {
           "version": 1,
           "rules": [
-            { "name": "first-rule", "when": { "type": "task", "done": true }, "then": [{ "merge": { "state": "complete" } }] }
+            {
+              "name": "done-is-complete",
+              "when": { "type": "task", "done": true, "state": { "$exists": false } },
+              "then": [{ "merge": { "state": "complete" } }]
+            }
           ],
           "tests": [
-            { "name": "an open task stays as it is", "given": { "_id": "t2", "type": "task", "done": false }, "expect": { "fired": [] } }
+            {
+              "name": "a task that is done is complete",
+              "given": { "_id": "t1", "type": "task", "done": true },
+              "expect": { "patch": [{ "op": "add", "path": "/state", "value": "complete" }] }
+            }
           ]
         }
 
