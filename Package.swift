@@ -125,7 +125,7 @@ let package = Package(
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(
-            name: "RuleEditing", dependencies: ["LosslessJSON", "Rules"], swiftSettings: small),
+            name: "RuleEditing", dependencies: ["Locking", "LosslessJSON", "Rules"], swiftSettings: small),
         .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: simulated),
         .target(
             name: "TypedDocuments",
@@ -244,7 +244,8 @@ let package = Package(
             name: "ChangebotTests",
             dependencies: [
                 "BotState", "Bots", "changebot", "Delivery", "DocumentFlow", "EmbeddedGateway", "FleetEngine",
-                "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "TestKit",
+                "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "Rules",
+                "TestKit",
                 .argumentParser, .grdb, .logging,
             ],
             swiftSettings: settings),

@@ -5,8 +5,9 @@ package enum JQCompiler {
     /// The maximum number of programs that are compiled together: jq's compile time grows faster than the text.
     private static let compiledTogetherLimit = 64
 
-    /// Programs that compile, with their variables, so that rules which are loaded again need no process.
-    private static let compiled = Locked<Set<JQProgram>>([])
+    /// What is known of programs, with their variables, so that rules which are loaded again need no process. Nil: it
+    /// compiles.
+    private static let compiled = Locked<[JQProgram: JQCompileError?]>([:])
     /// Above it, all are forgotten.
     private static let rememberedLimit = 1000
 
@@ -17,17 +18,21 @@ package enum JQCompiler {
     /// - Throws: The error of the first program that could not be checked, most likely ``JQError/notStarted(_:)``.
     package static func check(_ programs: [String], variables: [String] = []) throws(JQError) -> [JQCompileError?] {
         let keys = programs.map { JQProgram($0, locals: variables) }
-        let new = compiled.withLock { compiled in keys.indices.filter { !compiled.contains(keys[$0]) } }
-        var results = [JQCompileError?](repeating: nil, count: programs.count)
+        let known = compiled.withLock { compiled in keys.map { compiled[$0] } }
+        let new = keys.indices.filter { known[$0] == nil }
+        var results = known.map { $0 ?? nil }
         guard !new.isEmpty else { return results }
         for (index, error) in zip(new, try compile(new.map { programs[$0] }, variables)) { results[index] = error }
-        let good = new.filter { results[$0] == nil }.map { keys[$0] }
         compiled.withLock { compiled in
-            if compiled.count > rememberedLimit { compiled = [] }
-            compiled.formUnion(good)
+            if compiled.count > rememberedLimit { compiled = [:] }
+            // Whether jq crashes or hangs may depend on the machine's memory and load.
+            for index in new where results[index]?.message != unknown { compiled[keys[index]] = .some(results[index]) }
         }
         return results
     }
+
+    /// The message about a program for which jq gives no answer.
+    private static let unknown = "jq crashes or hangs when it compiles the program"
 
     /// Compiles programs in a separate process.
     ///
@@ -69,7 +74,7 @@ package enum JQCompiler {
 
     private static func compileError(_ failure: JQError?) -> JQCompileError {
         guard case .notCompiled(let error) = failure else {
-            return JQCompileError(message: "jq crashes or hangs when it compiles the program")
+            return JQCompileError(message: unknown)
         }
         return error
     }

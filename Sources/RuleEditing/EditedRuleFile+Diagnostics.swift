@@ -14,30 +14,32 @@ extension EditedRuleFile {
         guard errors.isEmpty else { return errors.map(diagnostic) }
         guard lines.bytes.count <= Self.comparedLength else { return [notCompared] }
         let further = isOnDisk ? context.furtherWarnings(rules) : []
-        return (rules.warnings() + further).map(diagnostic)
+        return (rules.warnings() + further).map(diagnostic) + clashes
     }
 
     private func diagnostic(_ error: RuleFileError) -> EditorDiagnostic {
-        EditorDiagnostic(
-            range: range(ofWordAt: error.position ?? .start), severity: .error, message: error.message)
+        let word = word(at: error.position ?? .start)
+        return EditorDiagnostic(
+            range: lines.range(word), severity: .error, message: error.message, fixes: fixes(of: error.message, word))
     }
 
     private func diagnostic(_ warning: RuleWarning) -> EditorDiagnostic {
         EditorDiagnostic(
-            range: range(ofWordAt: warning.position), severity: .warning,
-            message: (warning.rule.map { "rule '\($0)': " } ?? "") + warning.message, code: warning.code.rawValue)
+            range: lines.range(word(at: warning.position)), severity: .warning,
+            message: (warning.rule.map { "rule '\($0)': " } ?? "") + warning.message, code: warning.code.rawValue,
+            fixes: acceptance(of: warning))
     }
 
     private var notCompared: EditorDiagnostic {
         EditorDiagnostic(
-            range: range(ofWordAt: .start), severity: .information,
+            range: lines.range(word(at: .start)), severity: .information,
             message: "this file is too large to be checked for warnings while it is edited; run changebot rules check")
     }
 
     /// The key, value or bracket that begins at a position of the reader.
-    private func range(ofWordAt position: SourcePosition) -> TextRange {
+    private func word(at position: SourcePosition) -> Range<Int> {
         let start = lines.offset(of: position)
-        return lines.range(start..<lines.endOfWord(at: start))
+        return start..<lines.endOfWord(at: start)
     }
 }
 

@@ -7,6 +7,8 @@ package import Rules
 package struct EditedRuleFile: Sendable {
     /// The largest text for which rules are compared with each other, in bytes.
     static let comparedLength = 1 << 20
+    /// The largest text whose outline is read, in bytes. Without it, there are only errors.
+    static let outlinedLength = 8 << 20
 
     package let path: String
     /// The bytes of the text, and its positions.
@@ -14,6 +16,7 @@ package struct EditedRuleFile: Sendable {
     /// Whether the path is one of this machine, so that the rules can attach files.
     package let isOnDisk: Bool
     let context: EditingContext
+    let outline: Outline
 
     /// - Parameters:
     ///   - path: Attached files are found relative to it. `.json` is read as JSON, everything else as YAML.
@@ -25,7 +28,10 @@ package struct EditedRuleFile: Sendable {
         self.path = path
         self.isOnDisk = isOnDisk
         self.context = context
-        lines = TextLines(Array(text.utf8), unit: columns, isJSON: path.hasSuffix(".json"))
+        let isJSON = path.hasSuffix(".json")
+        let bytes = Array(text.utf8)
+        lines = TextLines(bytes, unit: columns, isJSON: isJSON)
+        outline = bytes.count <= Self.outlinedLength ? OutlineReader(bytes, isJSON: isJSON).outline : Outline()
     }
 
     /// The rules as far as they are valid, and the errors. Blocks while jq compiles new programs.

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Rules
 import Testing
 
 @testable import changebot

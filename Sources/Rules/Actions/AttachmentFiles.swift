@@ -60,8 +60,9 @@ final class AttachmentFiles {
         let key = ExactString(path)
         if let folder = shared.folders[key] { return folder }
         let folder: AttachmentFolder
-        if case .nowhere = shared.source { folder = AttachmentFolder(unread: path) } else {
-            folder = try AttachmentFolder(path)
+        switch shared.source {
+        case .disk, .memory: folder = try AttachmentFolder(path)
+        case .nowhere: folder = AttachmentFolder(unread: path)
         }
         shared.folders[key] = folder
         return folder

@@ -10,6 +10,9 @@ package struct RuleTestResult: Sendable {
         package let actual: [String]
         /// Whether only the members are compared that the test names.
         package var isPartial = false
+
+        /// What is compared, for the first line of a difference.
+        package var title: String { what + (isPartial ? " (without the members that the test does not name)" : "") }
     }
 
     /// The path of the rule file, as given.
@@ -23,4 +26,17 @@ package struct RuleTestResult: Sendable {
 
     /// Whether the test passed.
     package var hasPassed: Bool { mismatches.isEmpty }
+
+    /// What differs: `fired and patch differ from what the test expects`.
+    package var reason: String {
+        let names = mismatches.map(\.what)
+        return "\(names.joined(separator: ", ")) \(names.count == 1 ? "differs" : "differ") from what the test expects"
+    }
+
+    /// The lines that differ, without colours.
+    package var differences: [String] {
+        mismatches.flatMap { mismatch in
+            [mismatch.title + ":"] + LineDiff(mismatch.expected, mismatch.actual).plainLines.map { "  " + $0 }
+        }
+    }
 }

@@ -1,13 +1,13 @@
 internal import JQ
 
 /// A compile error of jq in plain English, with a remedy.
-struct ProgramDiagnosis {
+struct ProgramDiagnosis: Sendable {
     let message: String
     let remedy: String
     /// The position in the program. Nil if it is unknown.
     let place: Place?
 
-    struct Place: Equatable {
+    struct Place: Equatable, Sendable {
         /// From 1.
         let line: Int
         /// The number of Unicode scalars before it on the line.

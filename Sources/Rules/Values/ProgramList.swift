@@ -1,4 +1,5 @@
 internal import JQ
+internal import Locking
 
 /// The jq programs of all rule files of a set, without duplicates.
 ///
@@ -14,7 +15,7 @@ final class ProgramList {
     }
 
     /// Programs are the same if they have the same text and variables.
-    private struct Key: Hashable {
+    private struct Key: Hashable, Sendable {
         let program: JQProgram
         let variables: [String]
 
@@ -70,13 +71,29 @@ final class ProgramList {
     private func diagnoses(_ errors: [Int: JQCompileError]) -> [Int: ProgramDiagnosis] {
         var diagnoses: [Int: ProgramDiagnosis] = [:]
         for (index, error) in errors.sorted(by: { $0.key < $1.key }) {
-            let (text, variables) = (programs[index].text, programs[index].allVariables)
+            let program = programs[index]
             diagnoses[index] =
                 diagnoses.count < Self.searchLimit
-                ? ProgramDiagnosis(searching: error, in: text, variables: variables)
-                : ProgramDiagnosis(error, text, variables: ProgramDiagnosis.known(variables), unexpected: nil)
+                ? Self.searched(error, program)
+                : ProgramDiagnosis(
+                    error, program.text, variables: ProgramDiagnosis.known(program.allVariables), unexpected: nil)
         }
         return diagnoses
+    }
+
+    /// Diagnoses of programs, so that an editor that reads a file after each change does not repeat their searches.
+    private static let searches = Locked<[Key: ProgramDiagnosis]>([:])
+    /// Above it, all are forgotten.
+    private static let searchesLimit = 200
+
+    private static func searched(_ error: JQCompileError, _ program: Key) -> ProgramDiagnosis {
+        if let known = searches.withLock({ $0[program] }) { return known }
+        let diagnosis = ProgramDiagnosis(searching: error, in: program.text, variables: program.allVariables)
+        searches.withLock { searches in
+            if searches.count >= searchesLimit { searches = [:] }
+            searches[program] = diagnosis
+        }
+        return diagnosis
     }
 
     /// The errors of the programs that do not compile, by index.

@@ -1,4 +1,5 @@
 internal import LosslessJSON
+internal import Rules
 
 /// What a dry run would change in one document, as text for people.
 struct DocumentDiff {

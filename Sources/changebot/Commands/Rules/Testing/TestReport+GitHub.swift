@@ -8,7 +8,7 @@ extension TestReport {
         var lines = failed.map { result in
             Self.command(
                 "error", result.path, result.position, title: "rules test: \(result.name)",
-                ([result.reason] + result.differences).joined(separator: "\n"))
+                ([result.reason] + result.visibleDifferences).joined(separator: "\n"))
         }
         for file in coverage?.files ?? [] {
             for point in file.points {

@@ -46,7 +46,7 @@ extension TestReport {
         return [
             start + ">",
             #"      <failure message="\#(message)" type="mismatch">"#
-                + XMLText.content(([result.place] + result.differences).joined(separator: "\n")) + "</failure>",
+                + XMLText.content(([result.place] + result.visibleDifferences).joined(separator: "\n")) + "</failure>",
             "    </testcase>",
         ]
     }

@@ -65,23 +65,8 @@ extension RuleTestResult {
     /// `FILE:LINE:COLUMN`.
     var place: String { "\(path):\(position.line):\(position.column)" }
 
-    /// What differs, without colours.
-    var differences: [String] {
-        mismatches.flatMap { mismatch in
-            [mismatch.title + ":"]
-                + LineDiff(mismatch.expected, mismatch.actual).lines(.plain).map { "  " + $0.text }
-        }
-    }
-
-    /// The members of `expect` that differ: `fired and patch differ`.
-    var reason: String {
-        let names = mismatches.map(\.what)
-        return "\(names.joined(separator: ", ")) \(names.count == 1 ? "differs" : "differ") from what the test expects"
-    }
-}
-
-extension RuleTestResult.Mismatch {
-    var title: String { what + (isPartial ? " (without the members that the test does not name)" : "") }
+    /// The lines that differ, for terminals and files: control characters are escaped.
+    var visibleDifferences: [String] { differences.map { VisibleLine($0).text } }
 }
 
 

@@ -2,8 +2,8 @@
 ///
 /// The shortest difference, by the longest common subsequence. If more than ``comparedLimit`` lines differ, only the
 /// common beginning and end are found. At most a million pairs of lines are compared.
-struct LineDiff {
-    enum Line: Equatable {
+package struct LineDiff: Sendable {
+    package enum Line: Equatable, Sendable {
         case same(String)
         case old(String)
         case new(String)
@@ -12,14 +12,14 @@ struct LineDiff {
     }
 
     /// How many equal lines are shown before and after a difference.
-    static let context = 3
+    package static let context = 3
     /// The maximum number of lines, in both texts together, that are compared one by one.
-    static let comparedLimit = 2000
+    package static let comparedLimit = 2000
 
     /// Empty if the texts are equal.
-    let lines: [Line]
+    package let lines: [Line]
 
-    init(_ old: [String], _ new: [String]) {
+    package init(_ old: [String], _ new: [String]) {
         let start = zip(old, new).prefix { Self.areEqual($0, $1) }.count
         let end = zip(old[start...].reversed(), new[start...].reversed()).prefix { Self.areEqual($0, $1) }.count
         let middle = Self.compare(old[start..<old.count - end], new[start..<new.count - end])
@@ -79,14 +79,14 @@ struct LineDiff {
 }
 
 extension LineDiff {
-    /// The text for people: `  same`, `- old`, `+ new`, `…`.
-    func lines(_ style: TerminalStyle) -> [VisibleLine] {
+    /// The lines of a text without colours: `  same`, `- old`, `+ new`, `…`.
+    package var plainLines: [String] {
         lines.map { line in
             switch line {
-            case .same(let text): VisibleLine("  " + text)
-            case .old(let text): style.red("- " + text)
-            case .new(let text): style.green("+ " + text)
-            case .omitted: style.dim("…")
+            case .same(let text): "  " + text
+            case .old(let text): "- " + text
+            case .new(let text): "+ " + text
+            case .omitted: "…"
             }
         }
     }
