@@ -245,7 +245,7 @@ let package = Package(
             dependencies: [
                 "BotState", "Bots", "changebot", "Delivery", "DocumentFlow", "EmbeddedGateway", "FleetEngine",
                 "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "Rules",
-                "TestKit",
+                "RulePlay", "TestKit",
                 .argumentParser, .grdb, .logging,
             ],
             swiftSettings: settings),

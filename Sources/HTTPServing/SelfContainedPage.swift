@@ -66,7 +66,8 @@ package struct RequestedHost {
 
     /// Whether it is a name or an address that only this machine has.
     package var isLoopback: Bool {
-        name == "localhost" || name == "[::1]" || isIPv4 && name.hasPrefix("127.") && name.split(separator: ".").count == 4
+        name == "localhost" || name == "[::1]"
+            || isIPv4 && name.hasPrefix("127.") && name.split(separator: ".").count == 4
     }
 
     private var isIPv4: Bool { name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") } }

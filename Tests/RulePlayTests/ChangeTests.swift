@@ -39,7 +39,8 @@ import Testing
         try await PlayTestBed.with { bed in
             let long = String(repeating: "x", count: 100_000)
             bed.samples.add(Sample(try JSONText(#"{"_id":"a","long":"\#(long)"}"#), origin: "test"))
-            let (status, answer) = try await bed.ask("test", #"{"file":0,"text":\#(PlayTestBed.rules.json),"number":0}"#)
+            let (status, answer) = try await bed.ask(
+                "test", #"{"file":0,"text":\#(PlayTestBed.rules.json),"number":0}"#)
             #expect(status == 422 && answer["error"]?.string?.contains("too large for a test") == true)
         }
     }
@@ -47,7 +48,11 @@ import Testing
     private func withRecipe(_ body: (PlayTestBed) async throws -> Void) async throws {
         let recipe = PlayRecipe(
             name: "stamp", title: "stamp it",
-            parameters: [.init(name: "member", value: "m", explanation: "the member") { $0 == "bad" ? "write another" : nil }],
+            parameters: [
+                .init(
+                    name: "member", value: "m", explanation: "the member",
+                    refusal: { $0 == "bad" ? "write another" : nil })
+            ],
             text: { values, _ in
                 let member = values["member"] ?? "m"
                 return """
@@ -90,8 +95,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"file":0,"text":"","name":"none"}"#, 404), (#"{"file":0,"text":"","name":"stamp","values":{"member":"bad"}}"#, 422),
-        (#"{"file":0,"text":"rules: [","name":"stamp"}"#, 422), (#"{"file":0,"text":"rules: [{ a: 1 }]","name":"stamp"}"#, 422),
+        (#"{"file":0,"text":"","name":"none"}"#, 404),
+        (#"{"file":0,"text":"","name":"stamp","values":{"member":"bad"}}"#, 422),
+        (#"{"file":0,"text":"rules: [","name":"stamp"}"#, 422),
+        (#"{"file":0,"text":"rules: [{ a: 1 }]","name":"stamp"}"#, 422),
     ]) func recipeThatDoesNotFitIsRefused(_ body: String, _ status: Int) async throws {
         try await withRecipe { bed in
             let answer = try await bed.ask("recipe", body)
@@ -127,7 +134,8 @@ import Testing
             if selector != "{}" { throw Failure() }
             return Array(repeating: document, count: min(limit, 500))
         }
-        try await PlayTestBed.with(change: { $0.gateway = ("http://gateway/todo", pick) }) { bed in
+        let change: (inout PlaySettings) -> Void = { $0.gateway = ("http://gateway/todo", pick) }
+        try await PlayTestBed.with(change: change) { bed in
             let answer = try await bed.ask("pick", #"{"selector":"{}","limit":9999}"#).answer
             #expect(answer["added"]?.integer == 200 && answer["total"]?.integer == 200)
             // The gateway has gone away: the documents stay.

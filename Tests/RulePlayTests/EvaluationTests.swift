@@ -40,7 +40,8 @@ import Testing
     /// Columns are counted as JavaScript counts them.
     @Test func placesAreThoseOfTheBrowser() async throws {
         try await PlayTestBed.with { bed in
-            let lines = try await bed.evaluate("version: 1\nrules: [{ name: \u{1F34E}, whn: {}, then: [] }]\n", #""visible":[]"#)
+            let lines = try await bed.evaluate(
+                "version: 1\nrules: [{ name: \u{1F34E}, whn: {}, then: [] }]\n", #""visible":[]"#)
             let columns = lines["diagnostics"]?.elements.compactMap { $0["column"]?.integer } ?? []
             #expect(columns.contains(20), "\(columns)")
         }
@@ -139,7 +140,8 @@ import Testing
         try await PlayTestBed.with { bed in
             let document = #"{"_id":\#(hostile.json),"type":"task","\#("<b>")":\#(hostile.json)}"#
             try add(bed, document)
-            let lines = try await bed.evaluate("version: 1\nrules: [{ name: \(hostile.json), when: { type: task }, then: [{ merge: { a: 1 } }] }]\n")
+            let lines = try await bed.evaluate(
+                "version: 1\nrules: [{ name: \(hostile.json), when: { type: task }, then: [{ merge: { a: 1 } }] }]\n")
             #expect(lines.names.last == "end")
             let listed = try await bed.ask("samples", "{}").answer
             #expect(listed["samples"]?.element(0)?["id"]?.string == hostile)

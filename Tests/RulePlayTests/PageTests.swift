@@ -8,7 +8,9 @@ import Testing
 
 /// What the server answers to anyone, and how.
 @Suite struct PageTests {
-    private func field(_ name: String, _ answer: Answer) -> String { answer.fields.first { $0.isNamed(name) }?.value ?? "" }
+    private func field(_ name: String, _ answer: Answer) -> String {
+        answer.fields.first { $0.isNamed(name) }?.value ?? ""
+    }
 
     @Test func pageRunsOnlyItsOwnScript() async throws {
         try await PlayTestBed.with { bed in
@@ -25,7 +27,9 @@ import Testing
     }
 
     /// The page has no data before it has shown the token.
-    @Test(arguments: ["open", "evaluate", "save", "samples", "pick"]) func dataNeedsTheToken(_ name: String) async throws {
+    @Test(arguments: ["open", "evaluate", "save", "samples", "pick"]) func dataNeedsTheToken(_ name: String)
+        async throws
+    {
         try await PlayTestBed.with { bed in
             let request = bed.request(name, "{}")
             let fields = request.fields.filter { !$0.isNamed(RequestGuard.tokenField) }
@@ -48,9 +52,11 @@ import Testing
                 for file in EditorLibrary.files {
                     let answer = await bed.get("/editor/" + file)
                     #expect(answer.status == 200)
-                    #expect(field("Content-Type", answer).hasPrefix(file.hasSuffix("css") ? "text/css" : "text/javascript"))
+                    #expect(
+                        field("Content-Type", answer).hasPrefix(file.hasSuffix("css") ? "text/css" : "text/javascript"))
                 }
-                for path in ["/editor/secret.js", "/editor/", "/editor/lib/../secret.js", "/editor//lib/codemirror.js"] {
+                for path in ["/editor/secret.js", "/editor/", "/editor/lib/../secret.js", "/editor//lib/codemirror.js"]
+                {
                     #expect(await bed.get(path).status == 404, "\(path)")
                 }
                 #expect(field("Content-Security-Policy", await bed.get("/")).contains("script-src 'self' 'sha256-"))

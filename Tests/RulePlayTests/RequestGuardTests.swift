@@ -12,7 +12,8 @@ import Testing
     @Test(arguments: [
         ("127.0.0.1:4990", true), ("localhost", true), ("LOCALHOST:1", true), ("[::1]:80", true), ("127.1.2.3", true),
         ("evil.example", false), ("evil.example:4990", false), ("127.0.0.1.evil.example", false), ("", false),
-        ("10.0.0.7", false), ("0.0.0.0:80", false), ("[fe80::1]:80", false), ("127.1", false), ("localhost.evil", false),
+        ("10.0.0.7", false), ("0.0.0.0:80", false), ("[fe80::1]:80", false), ("127.1", false),
+        ("localhost.evil", false),
     ]) func onlyLoopbackHostsAreAnswered(_ host: String, _ isAnswered: Bool) {
         let refusal = requestGuard.refusal(Request("GET", "/", fields: [HTTPField("Host", host)]))
         #expect((refusal == nil) == isAnswered)
@@ -56,7 +57,8 @@ import Testing
         #expect(data([HTTPField(RequestGuard.tokenField, token.text)], method: method) == 405)
     }
 
-    @Test(arguments: [("same-origin", nil), ("same-site", 403), ("cross-site", 403), ("none", 403)] as [(String, Int?)])
+    @Test(
+        arguments: [("same-origin", nil), ("same-site", 403), ("cross-site", 403), ("none", 403)] as [(String, Int?)])
     func otherSitesAreRefused(_ site: String, _ status: Int?) {
         let fields = [
             HTTPField("Content-Type", "application/json"), HTTPField(RequestGuard.tokenField, token.text),

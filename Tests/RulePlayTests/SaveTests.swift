@@ -117,7 +117,8 @@ import Testing
     @Test(arguments: [
         ("a\r\nb\r\nc", "a\nb2\nc\nd", "a\r\nb2\r\nc\r\nd"), ("a\nb\r\nc\n", "a\nb\nc\nd\n", "a\nb\r\nc\nd\n"),
         ("a\rb", "a\nc", "a\rc"), ("a\nb", "a\nb\n", "a\nb\n"), ("", "a\n", "a\n"), ("a\r\n", "", ""),
-        ("a\r\nb\nc\r\n", "x\na\nb\nc\n", "x\r\na\r\nb\nc\r\n"), ("é\r\n\u{1F34E}\r\n", "é\n!\u{1F34E}\n", "é\r\n!\u{1F34E}\r\n"),
+        ("a\r\nb\nc\r\n", "x\na\nb\nc\n", "x\r\na\r\nb\nc\r\n"),
+        ("é\r\n\u{1F34E}\r\n", "é\n!\u{1F34E}\n", "é\r\n!\u{1F34E}\r\n"),
     ]) func lineEndingsAreKept(_ file: String, _ edited: String, _ saved: String) {
         #expect(LineEndings(file).restored(edited) == saved)
         #expect(LineEndings(file).restored(LineEndings(file).plain).utf8.elementsEqual(file.utf8))

@@ -73,7 +73,8 @@ extension PlayAnswers {
                 now: rules.usesTime ? now : nil)
         else {
             throw Refusal(
-                422, "the document is too large for a test; use a smaller one, of at most \(RecordedTest.lengthLimit) bytes")
+                422,
+                "the document is too large for a test; use a smaller one, of at most \(RecordedTest.lengthLimit) bytes")
         }
         do throws(TestAddition.Refusal) {
             let changed = try TestAddition(path: file.path, bytes: Array(text.utf8)).adding([test.lines])

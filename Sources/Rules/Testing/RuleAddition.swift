@@ -29,8 +29,9 @@ package struct RuleAddition {
                 changed = try ListAddition(path: path, bytes: changed, key: key, noun: noun).adding(elements)
             } catch {
                 throw Refusal(
-                    description: "\(path):\(error.position.line):\(error.position.column): \(error.reason); correct it, "
-                        + "or remove it")
+                    description:
+                        "\(path):\(error.position.line):\(error.position.column): \(error.reason); correct it, or "
+                        + "remove it")
             }
         }
         return changed

@@ -19,7 +19,9 @@ final class PageOpener: Sendable {
     private var file: String { folder + "/open.html" }
 
     func open(_ url: String) {
-        let html = "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url=\(url)\"><a href=\"\(url)\">\(url)</a>\n"
+        let html =
+            "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url=\(url)\">"
+            + "<a href=\"\(url)\">\(url)</a>\n"
         guard (try? Data(html.utf8).write(to: URL(fileURLWithPath: file))) != nil else { return }
         start("xdg-open", file)
     }

@@ -23,7 +23,8 @@ struct RulesPlayCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Rule files, or folders of rule files. A new file needs a name that ends with .yaml.",
+        help: ArgumentHelp(
+            "Rule files, or folders of rule files. A new file needs a name that ends with .yaml.",
             valueName: "path"), completion: .yamlFile)
     var paths: [String]
 
@@ -36,7 +37,8 @@ struct RulesPlayCommand: AsyncParsableCommand {
     @OptionGroup var form: InputOptions
 
     @Option(
-        help: ArgumentHelp("Where to listen, on this machine. Port 0 picks a free port. Default: 127.0.0.1:0.",
+        help: ArgumentHelp(
+            "Where to listen, on this machine. Port 0 picks a free port. Default: 127.0.0.1:0.",
             valueName: "host:port"))
     var listen: String?
 
@@ -71,7 +73,8 @@ struct RulesPlayCommand: AsyncParsableCommand {
         }
     }
 
-    private func settings(_ environment: Environment) throws -> PlaySettings {
+    /// What the page needs, without documents and gateway.
+    func settings(_ environment: Environment) throws -> PlaySettings {
         let fixed = try environment.value(now.now, "now", parse: PointInTimeArgument.init(argument:))?.seconds
         var settings = PlaySettings(
             version: "\(Changebot.version)", files: try PlayFile.all(paths), page: rules_page.content,

@@ -69,7 +69,6 @@ extension RuleTestResult {
     var visibleDifferences: [String] { differences.map { VisibleLine($0).text } }
 }
 
-
 extension Mutant {
     /// `FILE:LINE:COLUMN: rule 'NAME': CHANGE`.
     var message: String { "\(path):\(position.line):\(position.column): rule '\(rule)': \(change)" }
