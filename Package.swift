@@ -142,6 +142,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "RulePlay",
+            dependencies: ["Encodings", "HTTPServing", "Locking", "LosslessJSON", "RuleEditing", "Rules"],
+            swiftSettings: small),
+        .target(
             name: "Monitoring",
             dependencies: [
                 "DocumentFlow", "Encodings", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON",
@@ -214,7 +218,7 @@ let package = Package(
                 "BotState", "Bots", "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "Delivery", "DocumentFlow",
                 "EmbeddedGateway", "Encodings", "Fleet", "GatewayClient", "HTTPServing", "HTTPTransport",
                 "JQ", "LanguageServer", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
-                "Revisions", "RuleEditing", "Rules", "SyncFunctions", "Transfer", .argumentParser,
+                "Revisions", "RuleEditing", "RulePlay", "Rules", "SyncFunctions", "Transfer", .argumentParser,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,
@@ -249,7 +253,7 @@ let package = Package(
             dependencies: [
                 "BotState", "Bots", "changebot", "Delivery", "DocumentFlow", "EmbeddedGateway", "FleetEngine",
                 "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "Rules",
-                "TestKit",
+                "RulePlay", "TestKit",
                 .argumentParser, .grdb, .logging,
             ],
             swiftSettings: settings),
@@ -358,6 +362,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RuleEditingTests", dependencies: ["LosslessJSON", "RuleEditing", "Rules", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RulePlayTests",
+            dependencies: ["HTTPServing", "Locking", "LosslessJSON", "RulePlay", "Rules", "TestKit", "changebot"],
             swiftSettings: settings),
     ]
 )

@@ -35,6 +35,10 @@ static const unsigned char page[] = {
 #embed "../../assets/status-page.html"
 };
 
+static const unsigned char playground[] = {
+#embed "../../assets/rules-page.html"
+};
+
 static const struct embedded_file files[] = {
     {"rules/attach-images.yaml", rules, sizeof rules},
     {"assets/groceries.ndjson", groceries, sizeof groceries},
@@ -53,3 +57,5 @@ const struct embedded_file rule_file_schema = {"assets/rule-file.schema.json", s
 
 const struct embedded_file configuration_schema = {
     "assets/configuration.schema.json", configuration, sizeof configuration};
+
+const struct embedded_file rules_page = {"assets/rules-page.html", playground, sizeof playground};

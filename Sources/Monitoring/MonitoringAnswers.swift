@@ -7,14 +7,14 @@ struct MonitoringAnswers: Sendable {
     let process: MonitoredProcess
     let events: EventStream
     private let status: CurrentStatus
-    private let statusPage: StatusPage
+    private let statusPage: SelfContainedPage
 
     init(settings: MonitoringServer.Settings, process: MonitoredProcess, events: EventStream, status: CurrentStatus) {
         self.settings = settings
         self.process = process
         self.events = events
         self.status = status
-        statusPage = StatusPage(html: settings.page)
+        statusPage = SelfContainedPage(html: settings.page)
     }
 
     func answer(_ request: Request) async -> Answer {
@@ -32,8 +32,8 @@ struct MonitoringAnswers: Sendable {
         case "/": return page
         case "/livez": return text("alive\n")
         case "/readyz": return readiness
-        case "/status": return secured(.json(status.forms.text))
-        case "/metrics": return secured(typed(PrometheusText.contentType, process.registry.text()))
+        case "/status": return Answer.json(status.forms.text).secured
+        case "/metrics": return typed(PrometheusText.contentType, process.registry.text()).secured
         case "/events": return eventAnswer
         default: return text("unknown path; the paths are /, /livez, /readyz, /status, /events and /metrics\n", 404)
         }
@@ -42,10 +42,8 @@ struct MonitoringAnswers: Sendable {
     /// A web page of another site can reach this server under its own host name (DNS rebinding). A name must therefore
     /// be that of `--http`. An address can't belong to another site.
     private func isForThisServer(_ host: String?) -> Bool {
-        guard let host else { return true }
-        let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) + "]" : String(host.prefix { $0 != ":" })
-        let isAddress = name.hasPrefix("[") || name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
-        return isAddress || name.lowercased() == "localhost" || name.lowercased() == settings.host.lowercased()
+        guard let host = host.map(RequestedHost.init) else { return true }
+        return host.isAddress || host.name == "localhost" || host.name == settings.host.lowercased()
             || settings.acceptsAnyName
     }
 
@@ -61,37 +59,24 @@ struct MonitoringAnswers: Sendable {
     private var eventAnswer: Answer {
         guard let events = events.listen() else { return text("too many pages are open\n", 503) }
         let first = status.forms.event
-        return secured(
-            Answer(
-                status: 200, fields: [HTTPField("Content-Type", "text/event-stream")],
-                body: .streamed { send in
-                    try await send(first)
-                    for await event in events { try await send(event) }
-                }))
+        return Answer(
+            status: 200, fields: [HTTPField("Content-Type", "text/event-stream")],
+            body: .streamed { send in
+                try await send(first)
+                for await event in events { try await send(event) }
+            }
+        ).secured
     }
 
-    private var page: Answer {
-        var answer = secured(typed("text/html; charset=utf-8", statusPage.html))
-        answer.fields.append(HTTPField("Content-Security-Policy", statusPage.policy))
-        return answer
-    }
+    private var page: Answer { .page(statusPage).secured }
 
     private func text(_ text: String, _ status: Int = 200) -> Answer {
-        var answer = secured(typed("text/plain; charset=utf-8", Array(text.utf8)))
+        var answer = typed("text/plain; charset=utf-8", Array(text.utf8)).secured
         answer.status = status
         return answer
     }
 
     private func typed(_ type: String, _ body: [UInt8]) -> Answer {
         Answer(status: 200, fields: [HTTPField("Content-Type", type)], body: .whole(body))
-    }
-
-    private func secured(_ answer: Answer) -> Answer {
-        var answer = answer
-        answer.fields += [
-            HTTPField("Cache-Control", "no-store"), HTTPField("X-Content-Type-Options", "nosniff"),
-            HTTPField("Referrer-Policy", "no-referrer"),
-        ]
-        return answer
     }
 }

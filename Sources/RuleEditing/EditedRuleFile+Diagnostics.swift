@@ -1,9 +1,16 @@
-internal import Rules
+package import Rules
 
 extension EditedRuleFile {
     /// The errors and warnings of `rules check` for this file alone, in order. Warnings only if there are no errors.
-    package var diagnostics: [EditorDiagnostic] {
+    package var diagnostics: [EditorDiagnostic] { check().diagnostics }
+
+    /// The rules as far as they are valid, and the ``diagnostics``.
+    package func check() -> (rules: RuleFileSet, diagnostics: [EditorDiagnostic]) {
         let (rules, errors) = read()
+        return (rules, diagnostics(rules, errors))
+    }
+
+    private func diagnostics(_ rules: RuleFileSet, _ errors: [RuleFileError]) -> [EditorDiagnostic] {
         guard errors.isEmpty else { return errors.map(diagnostic) }
         guard lines.bytes.count <= Self.comparedLength else { return [notCompared] }
         let further = isOnDisk ? context.furtherWarnings(rules) : []

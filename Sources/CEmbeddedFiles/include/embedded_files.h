@@ -33,6 +33,9 @@ extern const struct embedded_file configuration_schema;
 /// The page of a running bot.
 extern const struct embedded_file status_page;
 
+/// The page of `changebot rules play`.
+extern const struct embedded_file rules_page;
+
 /// The commit that the program was built from, shortened; empty if the build was not told. See `.package/version`.
 const char *build_commit(void);
 

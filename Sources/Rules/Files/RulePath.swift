@@ -33,7 +33,7 @@ package enum RulePath {
     /// The file at `path`, or the rule files of that folder, sorted by name.
     ///
     /// - Throws: ``FileError/noRuleFiles(_:)`` for a folder without rule files, ``FileError/pattern(_:)``.
-    static func files(at path: String) throws(FileError) -> [String] {
+    package static func files(at path: String) throws(FileError) -> [String] {
         let kind: FileBytes.Kind
         do throws(FileError) { kind = try FileBytes.kind(of: path) } catch {
             guard case .missing = error, path.contains(where: { "*?[{".contains($0) }) else { throw error }

@@ -67,6 +67,7 @@ enum OutputFile {
         let descriptor = try create(beside: path)
         defer { close(descriptor) }
         do throws(CommandError) {
+            keepMode(of: path, descriptor)
             try write(bytes, to: descriptor, path)
             guard fsync(descriptor) == 0, rename(temporary(path), path) == 0 else {
                 throw failure(.cannotWrite, "write", path)
@@ -75,6 +76,12 @@ enum OutputFile {
             unlink(temporary(path))
             throw error
         }
+    }
+
+    /// Gives a new file the permissions of the file that it replaces.
+    private static func keepMode(of path: String, _ descriptor: Int32) {
+        var information = stat()
+        if stat(path, &information) == 0 { fchmod(descriptor, information.st_mode & 0o777) }
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(CommandError) {

@@ -52,3 +52,16 @@ package struct CoveragePoint: Sendable {
     /// The outcomes that no test has shown.
     package var missing: [Result] { outcomes.filter(\.isMissing).map(\.result) }
 }
+
+extension CoveragePoint {
+    /// What no test has shown: `never true`. Nil if nothing is missing.
+    package var complaint: String? {
+        if missing.isEmpty { return nil }
+        return switch (kind, missing[0]) {
+        case (_, .fires): "never fires"
+        case (_, .runs): "never runs"
+        case (_, .applies): "never applies"
+        default: missing.count == 2 ? "never evaluated" : "never \(missing[0].rawValue)"
+        }
+    }
+}

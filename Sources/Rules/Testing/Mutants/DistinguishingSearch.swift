@@ -139,8 +139,10 @@ struct DistinguishingSearch {
         let actual = await summaries([trial], test, changed)[0]
         guard let (member, value, other) = expected.difference(from: actual) else { return nil }
         let rule = mutants.rules[candidate.rule]
-        var lines = ["name: " + Self.quoted("\(rule.name): not \(candidate.mutation.change)")]
-        if test.now != nil || usesTime { lines.append("now: \(Timestamp.text(test.now ?? mutants.now))") }
+        var lines = ["name: " + FlowText.quoted("\(rule.name): not \(candidate.mutation.change)")]
+        if test.now != nil || mutants.rules.contains(where: \.usesTime) {
+            lines.append("now: \(Timestamp.text(test.now ?? mutants.now))")
+        }
         if test.isInConflict { lines.append("in_conflict: true") }
         if !test.slurps.isEmpty { lines.append("slurp: " + FlowText.text(test.slurps)) }
         if let before = trial.before { lines.append("before: " + FlowText.text(before.root)) }
@@ -148,18 +150,6 @@ struct DistinguishingSearch {
         lines.append("given: " + document)
         lines.append("expect: " + expected.expectation(showing: member))
         return Mutant.Difference(document: document, member: member, expected: value, actual: other, test: lines)
-    }
-
-    private var usesTime: Bool {
-        mutants.rules.contains { rule in
-            rule.time != nil || String(decoding: rule.definition.canonical, as: UTF8.self).contains("now")
-        }
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var json: [UInt8] = []
-        json.appendJSONString(text.utf8)
-        return String(decoding: json, as: UTF8.self)
     }
 }
 

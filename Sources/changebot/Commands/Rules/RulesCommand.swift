@@ -9,7 +9,8 @@ struct RulesCommand: AsyncParsableCommand {
         abstract: "Write, check, test, try, explain and compare rule files. Only plan needs a gateway.",
         subcommands: [
             RulesCheckCommand.self, RulesTestCommand.self, RulesTryCommand.self, RulesExplainCommand.self,
-            RulesPlanCommand.self, RulesNewCommand.self, RulesLSPCommand.self, RulesSchemaCommand.self,
+            RulesPlanCommand.self, RulesNewCommand.self, RulesPlayCommand.self, RulesLSPCommand.self,
+            RulesSchemaCommand.self,
         ])
 }
 

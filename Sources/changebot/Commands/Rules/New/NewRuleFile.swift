@@ -12,6 +12,14 @@ extension RecipeParameter {
     }
 }
 
+extension Recipe {
+    /// The chosen values, and those of the recipe's own files.
+    func completed(_ chosen: [String: String]) -> [String: String] {
+        let files = parameters.filter { $0.kind == .file }.map { ($0.name, $0.shownValue) }
+        return Dictionary(files) { first, _ in first }.merging(chosen) { $1 }
+    }
+}
+
 /// A rule file that is made from a recipe.
 struct NewRuleFile {
     let recipe: Recipe
@@ -34,7 +42,7 @@ struct NewRuleFile {
         }
         var written: [String] = []
         do throws(CommandError) {
-            try create(path, Array(recipe.text(allValues, path: path).utf8), &written)
+            try create(path, Array(recipe.text(recipe.completed(values), path: path).utf8), &written)
             for parameter in recipe.parameters where values[parameter.name] == nil {
                 let file = folder + parameter.shownValue
                 guard let content = parameter.content, !FileManager.default.fileExists(atPath: file) else { continue }
@@ -45,11 +53,6 @@ struct NewRuleFile {
             for file in written { try? FileManager.default.removeItem(atPath: file) }
             throw error
         }
-    }
-
-    private var allValues: [String: String] {
-        let files = recipe.parameters.filter { $0.kind == .file }.map { ($0.name, $0.shownValue) }
-        return Dictionary(files) { first, _ in first }.merging(values) { $1 }
     }
 
     private var folder: String {

@@ -69,19 +69,6 @@ extension RuleTestResult {
     var visibleDifferences: [String] { differences.map { VisibleLine($0).text } }
 }
 
-extension CoveragePoint {
-    /// What no test has shown: `never true`. Nil if nothing is missing.
-    var complaint: String? {
-        if missing.isEmpty { return nil }
-        return switch (kind, missing[0]) {
-        case (_, .fires): "never fires"
-        case (_, .runs): "never runs"
-        case (_, .applies): "never applies"
-        default: missing.count == 2 ? "never evaluated" : "never \(missing[0].rawValue)"
-        }
-    }
-}
-
 extension Mutant {
     /// `FILE:LINE:COLUMN: rule 'NAME': CHANGE`.
     var message: String { "\(path):\(position.line):\(position.column): rule '\(rule)': \(change)" }

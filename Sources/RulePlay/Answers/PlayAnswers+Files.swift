@@ -1,0 +1,189 @@
+internal import HTTPServing
+internal import LosslessJSON
+internal import RuleEditing
+internal import Rules
+
+extension PlayAnswers {
+    /// A file as it is on disk, and what the page needs to begin.
+    func open(_ body: RequestBody) throws(Refusal) -> Answer {
+        let file = try file(body)
+        let content = file.read()
+        let text = Self.shownText(content, file)
+        if settings.samples.count == 0, let text { addFirstDocuments(text, file) }
+        return Self.answer { writer in
+            writer.member("version", string: settings.version)
+            writer.name("files")
+            writer.array { writer in for file in settings.files { writer.string(file.path) } }
+            writer.member("text", optional: text)
+            writer.member("isNew", bool: content == .missing)
+            writer.member("fileVersion", string: content.version)
+            if case .unreadable(let reason) = content { writer.member("unreadable", string: reason) }
+            writer.name("library")
+            writer.array { writer in
+                for file in settings.library.isInstalled ? EditorLibrary.files : [] { writer.string(file) }
+            }
+            writer.member("gateway", optional: settings.gateway?.url)
+            writer.member("samples", integer: settings.samples.count)
+            writer.member("now", integer: settings.now())
+            writer.name("recipes")
+            writer.array { writer in for recipe in settings.recipes { Self.write(recipe, to: &writer) } }
+        }
+    }
+
+    private static func write(_ recipe: PlayRecipe, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", string: recipe.name)
+            writer.member("title", string: recipe.title)
+            writer.name("parameters")
+            writer.array { writer in
+                for parameter in recipe.parameters {
+                    writer.object { writer in
+                        writer.member("name", string: parameter.name)
+                        writer.member("value", string: parameter.value)
+                        writer.member("explanation", string: parameter.explanation)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The text for the editor. Nil if the file can't be edited.
+    private static func shownText(_ content: PlayFile.Content, _ file: PlayFile) -> String? {
+        switch content {
+        case .missing: file.path.hasSuffix(".json") ? FirstRules.json : FirstRules.yaml
+        case .text(let text): LineEndings(text).plain
+        case .unreadable: nil
+        }
+    }
+
+    /// Adds the documents of the tests of a text, which are the samples that fit best, or else some examples.
+    private func addFirstDocuments(_ text: String, _ file: PlayFile) {
+        addTestedDocuments(text, file)
+        guard settings.samples.count == 0 else { return }
+        for text in FirstRules.documents {
+            guard let document = try? JSONText(text) else { continue }
+            settings.samples.add(Sample(document, origin: "example"))
+        }
+    }
+
+    /// Adds the documents of the tests that are no samples yet.
+    private func addTestedDocuments(_ text: String, _ file: PlayFile) {
+        let tested = EditedRuleFile(path: file.path, text: text, in: context).read().rules.testedDocuments
+        let known = settings.samples.all.prefix(1000)
+        for document in tested {
+            let isKnown = known.contains { sample in
+                sample.document.bytes == document.given.bytes && sample.before?.bytes == document.before?.bytes
+            }
+            if isKnown { continue }
+            settings.samples.add(Sample(document.given, before: document.before, origin: "test: \(document.test)"))
+        }
+    }
+
+    /// Adds the documents of the tests of a text.
+    func addTested(_ body: RequestBody) throws(Refusal) -> Answer {
+        addTestedDocuments(try body.text("text"), try file(body))
+        return Self.answer { $0.member("total", integer: settings.samples.count) }
+    }
+
+    func save(_ body: RequestBody) throws(Refusal) -> Answer {
+        let file = try file(body)
+        switch file.save(try body.text("text"), over: try body.text("fileVersion"), settings.write) {
+        case .saved(let version): return Self.answer { $0.member("fileVersion", string: version) }
+        case .failed(let reason): throw Refusal(422, reason)
+        case .conflict(let content):
+            var answer = Self.answer { writer in
+                writer.member(
+                    "error", string: "another program has changed '\(file.path)'; load its text, or keep yours")
+                writer.member("fileVersion", string: content.version)
+                if case .text(let text) = content { writer.member("text", string: LineEndings(text).plain) }
+            }
+            answer.status = 409
+            return answer
+        }
+    }
+
+    func addRecipe(_ body: RequestBody) throws(Refusal) -> Answer {
+        let file = try file(body)
+        let name = try body.text("name")
+        guard let recipe = settings.recipes.first(where: { $0.name == name }) else {
+            throw Refusal(404, "there is no recipe '\(name)'")
+        }
+        let values = body.texts("values")
+        try recipe.check(values)
+        let made = recipe.text(values, file.path)
+        let addition = RuleAddition(path: file.path, bytes: Array(try body.text("text").utf8))
+        let text: [UInt8]
+        do throws(RuleAddition.Refusal) {
+            text = try addition.adding(Array(made.utf8))
+        } catch {
+            throw Refusal(422, error.description)
+        }
+        let added: [String]
+        do { added = try recipe.addFiles(values, file.path) } catch { throw Refusal(422, "\(error)") }
+        addTestedDocuments(made, file)
+        return Self.answer { writer in
+            writer.member("text", string: String(decoding: text, as: UTF8.self))
+            writer.name("files")
+            writer.array { writer in for name in added { writer.string(name) } }
+        }
+    }
+}
+
+/// What the page shows for a file that does not exist yet.
+enum FirstRules {
+    static let yaml = """
+        # Each rule says which documents it is for, and what they need. A comment begins with #.
+        version: 1
+
+        rules:
+          - name: done-is-complete               # a name of your own
+            when:                                # the documents that the rule is for
+              type: task
+              done: true
+              state: { $exists: false }          # the rule must not fire again after it has written
+            then:
+              - merge: { state: complete }       # what is written into them
+
+        tests:
+          - name: a task that is done is complete
+            given: { _id: t1, type: task, done: true }
+            expect: { patch: [{ op: add, path: /state, value: complete }] }
+          - name: an open task stays as it is
+            given: { _id: t2, type: task, done: false }
+            expect: { fired: [] }
+          - name: a task with a state stays as it is
+            given: { _id: t3, type: task, done: true, state: archived }
+            expect: { fired: [] }
+          - name: a document of another type stays as it is
+            given: { _id: p1, type: product, done: true }
+            expect: { fired: [] }
+
+        """
+
+    static let json = """
+        {
+          "version": 1,
+          "rules": [
+            {
+              "name": "done-is-complete",
+              "when": { "type": "task", "done": true, "state": { "$exists": false } },
+              "then": [{ "merge": { "state": "complete" } }]
+            }
+          ],
+          "tests": [
+            {
+              "name": "a task that is done is complete",
+              "given": { "_id": "t1", "type": "task", "done": true },
+              "expect": { "patch": [{ "op": "add", "path": "/state", "value": "complete" }] }
+            }
+          ]
+        }
+
+        """
+
+    static let documents = [
+        #"{"_id":"task.1","type":"task","task":"Apples","complete":true}"#,
+        #"{"_id":"product.1","type":"product","title":"apple","price":2}"#,
+        #"{"_id":"order.1","type":"order","lines":[{"count":2,"price":40},{"count":1,"price":799}]}"#,
+    ]
+}

@@ -1,0 +1,65 @@
+internal import Locking
+internal import LosslessJSON
+
+/// The sample documents of the page, by their numbers.
+package final class SampleStore: Sendable {
+    /// The maximum number of documents.
+    package static let countLimit = 20_000
+    /// The maximum number of bytes of all documents together.
+    package static let byteLimit = 256 << 20
+    /// The largest document that a page may send.
+    static let typedLimit = 4 << 20
+
+    private struct State {
+        var samples: [Sample] = []
+        var bytes = 0
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    package var count: Int { state.withLock { $0.samples.count } }
+
+    /// All documents; their indexes are their numbers.
+    var all: [Sample] { state.withLock { $0.samples } }
+
+    subscript(number: Int) -> Sample? {
+        state.withLock { $0.samples.indices.contains(number) ? $0.samples[number] : nil }
+    }
+
+    /// Adds a document.
+    ///
+    /// - Returns: False if there is no more room.
+    @discardableResult
+    package func add(_ sample: Sample) -> Bool {
+        state.withLock { state in
+            let bytes = state.bytes + sample.byteCount
+            guard state.samples.count < Self.countLimit, bytes <= Self.byteLimit else { return false }
+            state.samples.append(sample)
+            state.bytes = bytes
+            return true
+        }
+    }
+
+    /// Puts another document in the place of one.
+    ///
+    /// - Returns: False if there is no such document, or no more room.
+    func replace(_ number: Int, with sample: Sample) -> Bool {
+        state.withLock { state in
+            guard state.samples.indices.contains(number) else { return false }
+            let bytes = state.bytes - state.samples[number].byteCount + sample.byteCount
+            guard bytes <= Self.byteLimit else { return false }
+            state.samples[number] = sample
+            state.bytes = bytes
+            return true
+        }
+    }
+
+    /// Removes all documents.
+    func removeAll() { state.withLock { $0 = State() } }
+}
+
+extension Sample {
+    fileprivate var byteCount: Int { document.bytes.count + (before?.bytes.count ?? 0) }
+}

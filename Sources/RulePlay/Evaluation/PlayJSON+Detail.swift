@@ -1,0 +1,93 @@
+internal import Encodings
+internal import LosslessJSON
+internal import Rules
+
+extension PlayJSON {
+    /// Longer documents are shown as a patch, because their comparison would take too long.
+    private static let comparedLimit = 1 << 20
+    /// The maximum number of lines of a comparison.
+    private static let lineLimit = 2000
+    /// The maximum number of bytes of the effects, or of a patch.
+    private static let textLimit = 1 << 20
+    /// The largest picture that is shown.
+    private static let pictureLimit = 512 << 10
+    private static let pictureTypes: Set = ["image/png", "image/jpeg", "image/gif", "image/webp"]
+
+    /// Everything that the rules do to one document.
+    static func detail(
+        _ number: Int, _ report: DecisionReport, _ diff: DocumentDiffing, now: Int
+    ) -> [UInt8] {
+        line { writer in
+            writer.name("detail")
+            writer.object { writer in
+                writer.member("number", integer: number)
+                writer.name("fired")
+                writer.array { writer in for name in report.fired { writer.string(name) } }
+                writer.member("deleted", bool: report.decision.isDeletion)
+                writer.member("changed", bool: report.decision.isChanged)
+                writer.member("error", optional: report.decision.error?.description)
+                writer.member("now", string: Timestamp.text(now))
+                writeDiff(report, diff, to: &writer)
+                writeAttachments(report, to: &writer)
+                writeEffects(report, to: &writer)
+                writer.name("timers")
+                writer.array { writer in for time in report.decision.times { write(time, now: now, to: &writer) } }
+                writer.name("skipped")
+                writer.array { writer in for skip in report.decision.skipped { writer.string(skip.description) } }
+            }
+        }
+    }
+
+    private static func writeDiff(_ report: DecisionReport, _ diff: DocumentDiffing, to writer: inout JSONWriter) {
+        writer.name("diff")
+        guard report.decision.isChanged, report.decision.error == nil, !report.decision.isMapping else {
+            return writer.array { _ in }
+        }
+        let after = report.decision.isDeletion ? nil : report.decision.document
+        guard max(report.document.bytes.count, after?.bytes.count ?? 0) <= comparedLimit else {
+            let patch = report.decision.isDeletion ? Array("[]".utf8) : report.patch.json
+            let text = patch.count <= textLimit ? String(decoding: patch, as: UTF8.self) : "too long to be shown"
+            return writer.array { $0.string("The document is too long to be compared here. The patch: \(text)") }
+        }
+        let lines = diff(report.document, after)
+        writer.array { writer in
+            for line in lines.prefix(lineLimit) { writer.string(line) }
+            if lines.count > lineLimit { writer.string("  … \(lines.count - lineLimit) more lines") }
+        }
+    }
+
+    private static func writeAttachments(_ report: DecisionReport, to writer: inout JSONWriter) {
+        writer.name("attachments")
+        writer.array { writer in
+            for name in report.attached {
+                guard let attachment = report.decision.attachments[name] else { continue }
+                writer.object { writer in
+                    writer.member("name", string: name.text)
+                    writer.member("type", string: attachment.contentType)
+                    if let url = attachment.url { return writer.member("url", string: url) }
+                    writer.member("length", integer: attachment.content.length)
+                    guard pictureTypes.contains(attachment.contentType), attachment.content.length <= pictureLimit
+                    else { return }
+                    let data = String(decoding: attachment.content.base64, as: UTF8.self)
+                    writer.member("picture", string: "data:\(attachment.contentType);base64,\(data)")
+                }
+            }
+        }
+    }
+
+    private static func writeEffects(_ report: DecisionReport, to writer: inout JSONWriter) {
+        var effects = JSONWriter()
+        report.writeEffects(to: &effects, withSkips: false)
+        writer.member("effects", raw: effects.bytes.count <= textLimit ? effects.bytes : Array("[]".utf8))
+        writer.member("effectsAreTooLong", bool: effects.bytes.count > textLimit)
+    }
+
+    private static func write(_ time: RuleTime, now: Int, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("rule", string: time.rule)
+            writer.member("at", string: Timestamp.text(time.due))
+            writer.member("seconds", integer: time.due)
+            writer.member("due", bool: time.due <= now)
+        }
+    }
+}

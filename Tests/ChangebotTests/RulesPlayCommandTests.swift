@@ -1,0 +1,113 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import TestKit
+import Testing
+
+/// `rules play`, as a user starts it, without a browser.
+@Suite(.limitedParallelism) struct RulesPlayCommandTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - { name: stamp, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }
+
+        """
+
+    private func with(_ arguments: [String], _ body: (Playground, String) async throws -> Void) async throws {
+        try await Program.withDirectory { folder in
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+            try Data("{\"_id\":\"a\",\"type\":\"task\"}\nbroken\n{\"_id\":\"b\"}\n".utf8)
+                .write(to: URL(fileURLWithPath: folder + "/d.ndjson"))
+            let playground = try await Playground.start(
+                arguments.map { $0.replacing("FOLDER", with: folder) }, in: folder)
+            try await body(playground, folder)
+            #expect(await playground.process.stop() == 0)
+        }
+    }
+
+    @Test func addressIsPrintedAndFilesAreServed() async throws {
+        try await with(["FOLDER", "FOLDER/r.yaml", "FOLDER/new.yaml", "--input", "FOLDER/d.ndjson"]) {
+            playground, folder in
+            #expect(playground.url.wholeMatch(of: /http:\/\/127\.0\.0\.1:[0-9]+\/#[0-9a-f]{32}/) != nil)
+            let opened = try JSONText(try await playground.ask("open", #"{"file":0}"#).body).root
+            #expect(opened["files"]?.elements.compactMap(\.string) == [folder + "/r.yaml", folder + "/new.yaml"])
+            #expect(opened["samples"]?.integer == 2)
+            let errors = try String(contentsOfFile: folder + "/play-errors", encoding: .utf8)
+            #expect(errors.contains("d.ndjson:2:1"), "\(errors)")
+        }
+    }
+
+    @Test func savedFileKeepsItsModeAndItsLink() async throws {
+        try await Program.withDirectory { folder in
+            let (file, link) = (folder + "/r.yaml", folder + "/link.yaml")
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "r.yaml")
+            let playground = try await Playground.start([link], in: folder)
+            let opened = try JSONText(try await playground.ask("open", #"{"file":0}"#).body).root
+            let version = opened["fileVersion"]?.string ?? ""
+            let saved = try await playground.ask(
+                "save", #"{"file":0,"text":"version: 1\n","fileVersion":"\#(version)"}"#)
+            #expect(saved.status == 200)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "version: 1\n")
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "r.yaml")
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            #expect(await playground.process.stop() == 0)
+        }
+    }
+
+    @Test func portInUseIsNamed() async throws {
+        try await with(["FOLDER/r.yaml"]) { playground, folder in
+            let port = try #require(playground.url.firstMatch(of: /127\.0\.0\.1:[0-9]+/)?.output)
+            let second = try await Program.run([
+                "rules", "play", folder + "/r.yaml", "--no-open", "--listen", String(port),
+            ])
+            #expect(second.code == 69)
+            #expect(second.errors.contains("can't listen on \(port): ") && second.errors.contains("0 picks a free one"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["--listen", "0.0.0.0:0"], 64, "listens on this machine only"),
+            (["--listen", "x"], 64, "write HOST:PORT"),
+            (["--input", "none.ndjson"], 66, "none.ndjson"),
+            (["--gateway", "embedded:none.sqlite"], 66, "there is no file"),
+        ] as [([String], Int32, String)]) func wrongOptionIsExplained(
+            _ options: [String], _ code: Int32, _ part: String
+        ) async throws
+    {
+        try await Program.withDirectory { folder in
+            let result = try await Program.run(["rules", "play", folder + "/new.yaml", "--no-open"] + options)
+            #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+        }
+    }
+
+    @Test(arguments: [("new.txt", "ends with .yaml"), ("none/new.yaml", "new.yaml"), ("empty", "has no rule files")])
+    func wrongPathIsExplained(_ path: String, _ part: String) async throws {
+        try await Program.withDirectory { folder in
+            try FileManager.default.createDirectory(atPath: folder + "/empty", withIntermediateDirectories: false)
+            let result = try await Program.run(["rules", "play", folder + "/" + path, "--no-open"])
+            #expect(result.code == 66 && result.errors.contains(part), "\(result.errors)")
+        }
+    }
+
+    @Test func documentsOfAGatewayAreReadAndNeverWritten() async throws {
+        let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","type":"list"}"#]
+        try await CommandTestBed.with(documents, rules: "[]") { bed in
+            let before = try await bed.document("a")?.bytes
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: bed.folder + "/r.yaml"))
+            let playground = try await Playground.start([bed.folder + "/r.yaml", "--gateway", bed.url], in: bed.folder)
+            let picked = try await playground.ask("pick", #"{"selector":"{\"type\":\"task\"}"}"#)
+            #expect(picked.body.contains(#""added":1"#), "\(picked.body)")
+            let wrong = try await playground.ask("pick", #"{"selector":"{\"$no\":1}"}"#)
+            #expect(wrong.status == 502 && wrong.body.contains("selector:1:2"), "\(wrong.body)")
+            let evaluated = try await playground.ask(
+                "evaluate", #"{"page":"p","file":0,"text":\#(Self.rules.jsonString),"visible":[0],"counts":true}"#)
+            #expect(evaluated.body.contains(#""changed":1"#), "\(evaluated.body)")
+            #expect(try await bed.document("a")?.bytes == before)
+            #expect(await playground.process.stop() == 0)
+        }
+    }
+}

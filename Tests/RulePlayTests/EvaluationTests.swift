@@ -1,0 +1,165 @@
+import Foundation
+import HTTPServing
+import Locking
+import LosslessJSON
+import TestKit
+import Testing
+
+@testable import RulePlay
+
+/// What a page is told after each change of its text.
+@Suite(.limitedParallelism) struct EvaluationTests {
+    private func add(_ bed: PlayTestBed, _ documents: String...) throws {
+        for text in documents { bed.samples.add(Sample(try JSONText(text), origin: "test")) }
+    }
+
+    @Test func errorsComeFirstAndEverythingFollows() async throws {
+        try await PlayTestBed.with { bed in
+            try add(bed, #"{"_id":"a","type":"task"}"#, #"{"_id":"b"}"#)
+            let lines = try await bed.evaluate(PlayTestBed.rules, #""visible":[0,1,7],"selected":0,"counts":true"#)
+            #expect(lines.names == ["diagnostics", "results", "detail", "explanation", "tests", "counts", "end"])
+            #expect(lines["results"]?.elements.map { $0["fired"]?.json ?? "" } == [#"["stamp"]"#, "[]"])
+            #expect(lines["detail"]?["diff"]?.json == #"["+ new"]"#)
+            #expect(lines["explanation"]?["rules"]?.element(0)?["outcome"]?.string == "fires")
+            #expect(lines["counts"]?["decided"]?.integer == 2)
+            #expect(lines["counts"]?["changed"]?.integer == 1)
+        }
+    }
+
+    @Test func textWithErrorsHasOnlyThese() async throws {
+        try await PlayTestBed.with { bed in
+            try add(bed, "{}")
+            let lines = try await bed.evaluate("version: 1\nrules:\n  - name: a\n    whn: {}\n")
+            #expect(lines.names == ["diagnostics", "end"])
+            let first = lines["diagnostics"]?.element(0)
+            #expect(first?["severity"]?.string == "error")
+            #expect(lines["diagnostics"]?.elements.contains { $0["line"]?.integer == 3 } == true)
+        }
+    }
+
+    /// Columns are counted as JavaScript counts them.
+    @Test func placesAreThoseOfTheBrowser() async throws {
+        try await PlayTestBed.with { bed in
+            let lines = try await bed.evaluate(
+                "version: 1\nrules: [{ name: \u{1F34E}, whn: {}, then: [] }]\n", #""visible":[]"#)
+            let columns = lines["diagnostics"]?.elements.compactMap { $0["column"]?.integer } ?? []
+            #expect(columns.contains(20), "\(columns)")
+        }
+    }
+
+    @Test func effectsAreShownAndNotCarriedOut() async throws {
+        let rules = """
+            version: 1
+            rules:
+              - name: report
+                when: { type: task }
+                on: [enter]
+                then:
+                  - webhook: { url: "http://127.0.0.1:1/hook", body: { id: { jq: ._id } } }
+                  - put: { id: { jq: '"copy." + ._id' }, document: { type: copy } }
+                  - emit: { file: out.ndjson, line: { a: 1 } }
+              - name: remind
+                when: { due: { $exists: true } }
+                at: .due
+                then: [{ merge: { reminded: true } }]
+            """
+        try await PlayTestBed.with { bed in
+            try add(bed, #"{"_id":"a","type":"task","due":"2030-01-01T00:00:00Z"}"#)
+            let lines = try await bed.evaluate(rules)
+            #expect(lines.string("diagnostics").contains("\"error\"") == false, "\(lines.string("diagnostics"))")
+            let actions = lines["detail"]?["effects"]?.elements.compactMap { $0["action"]?.string }
+            #expect(actions == ["put", "webhook", "emit", "timer"], "\(lines.string("detail"))")
+            let timer = lines["detail"]?["timers"]?.element(0)
+            #expect(timer?["at"]?.string == "2030-01-01T00:00:00Z" && timer?["due"]?.bool == false)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bed.folder) == ["r.yaml"])
+            let late = try await bed.evaluate(rules, #""visible":[],"selected":0,"now":2000000000"#)
+            #expect(late["detail"]?["timers"]?.element(0)?["due"]?.bool == true)
+            #expect(late["detail"]?["fired"]?.json == #"["report","remind"]"#)
+        }
+    }
+
+    @Test func earlierDocumentDecidesWhatHasChanged() async throws {
+        let rules = """
+            version: 1
+            rules:
+              - { name: r, when: { done: true }, on: [enter], then: [{ merge: { seen: true } }] }
+            """
+        try await PlayTestBed.with { bed in
+            for before in ["", #"{"_id":"a","done":false}"#, #"{"_id":"a","done":true}"#] {
+                let body = #"{"text":"{\"_id\":\"a\",\"done\":true}","before":\#(before.json)}"#
+                #expect(try await bed.ask("change", body).status == 200)
+            }
+            let lines = try await bed.evaluate(rules, #""visible":[0,1,2]"#)
+            #expect(lines["results"]?.elements.map { $0["fired"]?.childCount ?? 9 } == [1, 1, 0])
+        }
+    }
+
+    /// Another program's limit ends it. Errors and warnings do not wait for it.
+    @Test func programWithoutEndBlocksNothing() async throws {
+        let rules = """
+            version: 1
+            rules:
+              - { name: loop, when: { a: 1 }, then: [{ merge: { x: { jq: "[repeat(1)] | length" } } }] }
+            """
+        try await PlayTestBed.with { bed in
+            try add(bed, #"{"_id":"a","a":1}"#)
+            let lines = try await bed.evaluate(rules, #""visible":[0]"#)
+            #expect(lines.names.first == "diagnostics" && lines.names.last == "end")
+            #expect(lines["results"]?.element(0)?["error"]?.string?.contains("loop") == true)
+        }
+    }
+
+    @Test func newerTextEndsTheOlderEvaluation() async throws {
+        try await PlayTestBed.with { bed in
+            for number in 0..<1000 { try add(bed, #"{"_id":"\#(number)","type":"task"}"#) }
+            let body = #"{"page":"p","file":0,"text":\#(PlayTestBed.rules.json),"visible":[],"counts":true}"#
+            guard case .streamed(let older) = await bed.answers.answer(bed.request("evaluate", body)).body,
+                case .streamed(let newer) = await bed.answers.answer(bed.request("evaluate", body)).body
+            else { throw CancellationError() }
+            let sent = Locked<[UInt8]>([])
+            try await older { bytes in sent.withLock { $0 += bytes } }
+            #expect(sent.withLock { $0 } == [])
+            try await newer { bytes in sent.withLock { $0 += bytes } }
+            let text = String(decoding: sent.withLock { $0 }, as: UTF8.self)
+            #expect(text.contains(#""decided":1000,"#) && text.hasSuffix("{\"end\":true}\n"))
+        }
+    }
+
+    @Test func otherPagesAreNotDisturbed() {
+        let latest = LatestRequests()
+        let (first, other) = (latest.begin("a"), latest.begin("b"))
+        #expect(latest.isLatest(first, of: "a") && latest.isLatest(other, of: "b"))
+        let second = latest.begin("a")
+        #expect(!latest.isLatest(first, of: "a") && latest.isLatest(second, of: "a"))
+        for number in 0..<100 { _ = latest.begin("page \(number)") }
+        #expect(!latest.isLatest(second, of: "a") && latest.isLatest(latest.begin("a"), of: "a"))
+    }
+
+    @Test func hostileTextsStayTexts() async throws {
+        let hostile = "</script><img src=x onerror=alert(1)>\u{2028}\u{202E}\u{0}"
+        try await PlayTestBed.with { bed in
+            let document = #"{"_id":\#(hostile.json),"type":"task","\#("<b>")":\#(hostile.json)}"#
+            try add(bed, document)
+            let lines = try await bed.evaluate(
+                "version: 1\nrules: [{ name: \(hostile.json), when: { type: task }, then: [{ merge: { a: 1 } }] }]\n")
+            #expect(lines.names.last == "end")
+            let listed = try await bed.ask("samples", "{}").answer
+            #expect(listed["samples"]?.element(0)?["id"]?.string == hostile)
+        }
+    }
+
+    /// A rule file of 5 MB, and a document of 20 MB.
+    @Test func largeTextsAreAnswered() async throws {
+        try await PlayTestBed.with { bed in
+            let long = String(repeating: "x", count: 20 << 20)
+            bed.samples.add(Sample(try JSONText(#"{"_id":"a","type":"task","long":"\#(long)"}"#), origin: "test"))
+            let comment = String(repeating: "# a comment that makes the file long\n", count: 5 << 20 / 37)
+            let lines = try await bed.evaluate(comment + PlayTestBed.rules)
+            #expect(lines["results"]?.element(0)?["fired"]?.json == #"["stamp"]"#)
+            #expect(lines.string("detail").utf8.count < 3 << 20)
+            let shown = try await bed.ask("sample", #"{"number":0}"#).answer
+            #expect(shown["isWhole"]?.bool == false && (shown["text"]?.string?.utf8.count ?? 0) < 2 << 20)
+            #expect(try await bed.ask("change", #"{"text":"{\"a\":\"\#(long.prefix(5 << 20))\"}"}"#).status == 413)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import LosslessJSON
+import TestKit
+import Testing
+
+@testable import Rules
+
+/// Rules and tests that are added to a file as lines.
+@Suite struct RuleAdditionTests {
+    private static let other = """
+        # About it.
+        version: 1
+
+        rules:
+          # the second
+          - name: b
+            when: { type: b }   # why
+
+            then:
+              - merge: { b: 1 }
+
+        tests:
+          - name: b fires
+            given: { _id: b1, type: b }
+            expect:
+              fired: [b]
+
+        """
+
+    private func added(_ text: String, path: String = "r.yaml") throws -> String {
+        String(
+            decoding: try RuleAddition(path: path, bytes: Array(text.utf8)).adding(Array(Self.other.utf8)),
+            as: UTF8.self)
+    }
+
+    @Test func rulesAndTestsAreAppended() throws {
+        let start = "# mine\nversion: 1\nrules:\n- name: a\n  when: { type: a }\n  then: [{ merge: { a: 1 } }]\n"
+        let end = "\n# the tests\ntests:\n    - { name: t, given: {}, expect: { fired: [] } }\n"
+        let rule = """
+            - name: b
+              when: { type: b }   # why
+
+              then:
+                - merge: { b: 1 }
+
+            """
+        let test = """
+                - name: b fires
+                  given: { _id: b1, type: b }
+                  expect:
+                    fired: [b]
+
+            """
+        let text = try added(start + end)
+        #expect(text == start + rule + end + test)
+        #expect(errors(text) == [])
+    }
+
+    @Test func fileWithoutTestsGetsTheirs() throws {
+        let text = try added("version: 1\nrules:\n  - { name: a, when: {}, then: [{ merge: { a: 1 } }] }\n")
+        #expect(errors(text) == [] && text.contains("\n\ntests:\n  - name: b fires\n"))
+    }
+
+    @Test(arguments: ["", "\n\n", "# only a comment\n", "\u{FEFF}# with a mark"])
+    func emptyFileIsReplaced(_ text: String) throws { #expect(try added(text) == Self.other) }
+
+    /// Its rules may have errors, which the user is correcting.
+    @Test func fileWithWrongRulesIsChanged() throws {
+        #expect(try added("version: 1\nrules:\n  - nam: a\n").contains("  - name: b\n"))
+    }
+
+    @Test(arguments: [
+        ("rules: [\n", "r.yaml", "r.yaml:1:1: "),
+        ("version: 1\nrules: []\n", "r.yaml", "r.yaml:2:8: 'rules' must be a list"),
+        ("version: 1\nrules: [{ name: a }]\n", "r.yaml", "r.yaml:2:8: "),
+        (#"{"version":1,"rules":[]}"#, "r.json", "r.json:1:1: "),
+        ("- a\n", "r.yaml", "r.yaml:1:1: rules can be added only to a YAML object"),
+    ]) func otherFilesAreRefused(_ text: String, _ path: String, _ message: String) throws {
+        let refusal = #expect(throws: RuleAddition.Refusal.self) { try added(text, path: path) }
+        #expect(refusal?.description.hasPrefix(message) == true, "\(refusal?.description ?? "")")
+    }
+}
+
+/// Tests that expect what the rules do now.
+@Suite(.limitedParallelism) struct RecordedTestTests {
+    private let rules = """
+        version: 1
+        rules:
+          - { name: set, when: { type: task }, then: [{ merge: { n: 1.50 } }] }
+          - { name: bury, when: { type: old }, then: [{ delete: true }] }
+          - { name: fail, when: { type: bad }, then: [{ merge: { x: { jq: error } } }] }
+          - { name: enter, when: { done: true }, on: [enter], then: [{ put: { id: other, document: { a: "b: c" } } }] }
+          - { name: later, when: { due: { $exists: true } }, at: .due, then: [{ merge: { late: true } }] }
+
+        """
+
+    /// A recorded test passes, whatever the document is.
+    @Test(arguments: [
+        (#"{"_id":"a","type":"task"}"#, ""), (#"{"_id":"a","type":"old"}"#, ""), (#"{"_id":"a","type":"bad"}"#, ""),
+        (#"{"_id":"a","done":true}"#, #"{"_id":"a"}"#), (#"{"_id":"a","done":true}"#, #"{"_id":"a","done":true}"#),
+        (#"{"_id":"a","due":"2020-01-01T00:00:00Z"}"#, ""), (#"{"_id":"a","due":"2040-01-01T00:00:00Z"}"#, ""),
+        (#"{}"#, ""), (#"{"_id":"it's: \"x\"\n# 1","yes":"no","1":[null,{},[]],"\ud83c\udf4e":1e3}"#, ""),
+    ]) func recordedTestPasses(_ document: String, _ before: String) async throws {
+        let set = try ruleSet(rules)
+        let now = 1_800_000_000
+        let given = try JSONText(document)
+        let earlier = before.isEmpty ? nil : try JSONText(before)
+        var lastSeen: [String: LastSeen] = [:]
+        if let earlier { lastSeen = await set.lastSeen(of: earlier, now: now) }
+        let decision = try #require(
+            await set.makeDecider().decide(on: [DecisionInput(given, lastSeen: lastSeen)], now: now).first)
+        let report = DecisionReport(given, decision, names: set.names)
+        #expect(set.usesTime)
+        let test = try #require(RecordedTest(report, named: nil, before: earlier, now: now))
+        let text = String(
+            decoding: try TestAddition(path: "r.yaml", bytes: Array(rules.utf8)).adding([test.lines]), as: UTF8.self)
+        let read = RuleFileSet.read(path: "r.yaml", bytes: Array(text.utf8), attachments: .nowhere)
+        #expect(read.errors == [])
+        // Another time than the recorded one.
+        let results = await read.set.runTests(now: 0)
+        #expect(results.count == 1 && results.allSatisfy(\.hasPassed), "\(text)\(results)")
+        #expect(read.set.testedDocuments.first?.given.root.isEquivalent(to: given.root) == true)
+    }
+
+    @Test func documentThatIsTooLongIsNotRecorded() throws {
+        let set = try ruleSet(rules)
+        let given = try JSONText(#"{"a":"\#(String(repeating: "x", count: RecordedTest.lengthLimit))"}"#)
+        let report = DecisionReport(given, Decision(given), names: set.names)
+        #expect(RecordedTest(report, named: nil, before: nil, now: nil) == nil)
+    }
+}
