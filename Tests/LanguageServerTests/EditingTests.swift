@@ -48,6 +48,31 @@ import Testing
         #expect(try edit(able) == "detach: ${1:image}")
     }
 
+    /// Editors add the indentation of the line to the other lines of a snippet, so it has only the rest.
+    @Test func linesOfASnippetAreRelativeToTheLine() throws {
+        let text = "version: 1\nrules:\n  - name: a\n    th\n  - \n"
+        let able = #"{"textDocument": {"completion": {"completionItem": {"snippetSupport": true}}}}"#
+        var editor = try Self.editor(text, able)
+        func item(_ label: String, _ line: Int, _ column: Int) throws -> JSONValue? {
+            try editor.ask("textDocument/completion", at(line, column))["result"]?.elements
+                .first { $0["label"]?.string == label }
+        }
+        let list = try item("then", 3, 6)
+        #expect(list?["textEdit"]?["newText"]?.string == "then:\n  - ")
+        #expect(list?["insertTextMode"]?.integer == 2)
+        let rule = try item("a rule", 4, 4)?["textEdit"]?["newText"]?.string
+        #expect(
+            rule?.hasPrefix("name: ${1:name}\n  when: { type: ${2:task} }\n  then:\n    - ") == true, "\(rule ?? "")")
+        var other = try Self.editor("", able)
+        let whole = try other.ask("textDocument/completion", at(0, 0))["result"]?.elements
+            .first { $0["label"]?.string == "a rule file" }
+        #expect(whole?["textEdit"]?["newText"]?.string?.contains(#"\$exists: false"#) == true)
+        var plain = try Self.editor(text)
+        let absolute = try plain.ask("textDocument/completion", at(3, 6))["result"]?.elements
+            .first { $0["label"]?.string == "then" }
+        #expect(absolute?["textEdit"]?["newText"]?.string == "then:\n      - ")
+    }
+
     @Test func quickFixes() throws {
         let text = Self.rules.replacing("when", with: "whn")
         let range = #""range": {"start": {"line": 3, "character": 5}, "end": {"line": 3, "character": 5}}"#
