@@ -5,7 +5,9 @@ extension EditedRuleFile {
     package var diagnostics: [EditorDiagnostic] {
         let (rules, errors) = read()
         guard errors.isEmpty else { return errors.map(diagnostic) }
-        guard lines.bytes.count <= Self.comparedLength else { return [notCompared] }
+        guard lines.bytes.count <= Self.comparedLength, rules.ruleCount <= Self.comparedRules else {
+            return [notCompared]
+        }
         let further = isOnDisk ? context.furtherWarnings(rules) : []
         let nodes = Dictionary(ruleNames.map { ($0.name, $0.node) }) { first, _ in first }
         return (rules.warnings() + further).map { diagnostic($0, nodes) } + clashes

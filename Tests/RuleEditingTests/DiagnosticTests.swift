@@ -12,6 +12,12 @@ import Testing
         #expect(found.last?.message.hasPrefix("'whn' is not known to this version: did you mean 'when'?") == true)
     }
 
+    @Test func veryManyRulesAreNotCompared() {
+        let rule = "- { name: NAME, when: { a: 1 }, then: [merge: { a: 2 }] }\n"
+        let text = beginning + (0...2000).map { rule.replacing("NAME", with: "r\($0)") }.joined()
+        #expect(edited(text).diagnostics.map(\.severity) == [.information])
+    }
+
     @Test func warningHasItsCodeAndRule() {
         let file = edited("version: 1\nrules:\n  - name: a\n    when: { type: [] }\n    then: [merge: { a: '.b' }]\n")
         #expect(file.diagnostics.allSatisfy { $0.severity == .warning && $0.code != nil })
