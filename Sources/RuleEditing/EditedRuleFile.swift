@@ -7,6 +7,8 @@ package import Rules
 package struct EditedRuleFile: Sendable {
     /// The largest text for which rules are compared with each other, in bytes.
     static let comparedLength = 1 << 20
+    /// The maximum number of rules that are compared with each other: each pair is.
+    static let comparedRules = 2000
     /// The largest text whose outline is read, in bytes. Without it, there are only errors.
     static let outlinedLength = 8 << 20
 
