@@ -126,6 +126,8 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "RuleEditing", dependencies: ["Locking", "LosslessJSON", "Rules"], swiftSettings: small),
+        .target(
+            name: "LanguageServer", dependencies: ["Locking", "LosslessJSON", "RuleEditing"], swiftSettings: small),
         .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: simulated),
         .target(
             name: "TypedDocuments",
@@ -209,8 +211,8 @@ let package = Package(
             dependencies: [
                 "BotState", "Bots", "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "Delivery", "DocumentFlow",
                 "EmbeddedGateway", "Encodings", "Fleet", "GatewayClient", "HTTPServing", "HTTPTransport",
-                "JQ", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
-                "Revisions", "RulePlay", "Rules", "SyncFunctions", "Transfer", .argumentParser,
+                "JQ", "LanguageServer", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
+                "Revisions", "RuleEditing", "RulePlay", "Rules", "SyncFunctions", "Transfer", .argumentParser,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,
@@ -347,6 +349,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RulesTests", dependencies: ["Encodings", "JQ", "LosslessJSON", "Rules", "TestKit", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "LanguageServerTests",
+            dependencies: ["LanguageServer", "Locking", "LosslessJSON", "RuleEditing", "changebot"],
             swiftSettings: settings),
         .testTarget(
             name: "RuleEditingTests", dependencies: ["LosslessJSON", "RuleEditing", "Rules", "changebot"],

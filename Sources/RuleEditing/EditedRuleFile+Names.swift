@@ -5,6 +5,28 @@ internal import Rules
 extension EditedRuleFile {
     var isJSON: Bool { path.hasSuffix(".json") }
 
+    /// Whether the text is a rule file, and not another file in YAML or JSON, even if it has errors.
+    package var hasRules: Bool {
+        let names = memberNames
+        return names.contains("rules") && (names.contains("version") || mayBeRules)
+            && names.isDisjoint(with: Self.foreignNames)
+    }
+
+    /// Whether the text may be, or may become, a rule file: it has no other names at its top level.
+    package var mayBeRules: Bool {
+        let names = memberNames
+        return names.isSubset(of: schema.memberNames) || names.contains("rules") && names.contains("version")
+    }
+
+    /// Names of configuration files, and of Kubernetes.
+    private static let foreignNames: Set<String> = ["bots", "gateway", "apiVersion"]
+
+    /// The names at the top level, except one that may be incomplete.
+    private var memberNames: Set<String> {
+        guard outline[0].content == .object else { return [] }
+        return Set(outline[0].children.filter { outline[$0].hasColon }.compactMap { outline[$0].name })
+    }
+
     var schema: SchemaView { SchemaView(file: context.schema, isMapping: outline.isMapping(lines.bytes)) }
 
     /// The text of a scalar, without its quotes.

@@ -7,8 +7,18 @@ package struct EditorDiagnostic: Hashable, Sendable {
     /// What is wrong and what to do, in the words of `rules check`, on one line.
     package let message: String
     /// The code of a warning, which `allow` in the rule accepts.
-    package var code: String?
-    package var fixes: [QuickFix] = []
+    package let code: String?
+    package let fixes: [QuickFix]
+
+    package init(
+        range: TextRange, severity: Severity, message: String, code: String? = nil, fixes: [QuickFix] = []
+    ) {
+        self.range = range
+        self.severity = severity
+        self.message = message
+        self.code = code
+        self.fixes = fixes
+    }
 }
 
 /// A change that removes an error or a warning.

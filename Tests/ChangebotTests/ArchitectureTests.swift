@@ -10,7 +10,7 @@ import Testing
         ["FleetEngine", "GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
         ["BotState", "Monitoring", "Revisions", "RuleEditing", "TypedDocuments"],
-        ["Outside", "RulePlay", "TodoData", "Transfer"],
+        ["LanguageServer", "Outside", "RulePlay", "TodoData", "Transfer"],
         ["Delivery"],
         ["Bots"],
         ["changebot"],

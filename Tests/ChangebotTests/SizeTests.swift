@@ -5,7 +5,8 @@ import Testing
 /// indentation that `swift format` checks.
 @Suite struct SizeTests {
     private static let targets = [
-        "BotState", "Bots", "Delivery", "DocumentFlow", "Fleet", "FleetEngine", "Outside", "Revisions", "Rules",
+        "BotState", "Bots", "Delivery", "DocumentFlow", "Fleet", "FleetEngine", "LanguageServer", "Outside", "Revisions",
+        "RuleEditing", "Rules",
     ]
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

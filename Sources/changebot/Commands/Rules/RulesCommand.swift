@@ -9,7 +9,7 @@ struct RulesCommand: AsyncParsableCommand {
         abstract: "Write, check, test, try and explain rule files. No gateway is needed.",
         subcommands: [
             RulesCheckCommand.self, RulesTestCommand.self, RulesTryCommand.self, RulesExplainCommand.self,
-            RulesNewCommand.self, RulesPlayCommand.self, RulesSchemaCommand.self,
+            RulesNewCommand.self, RulesPlayCommand.self, RulesSchemaCommand.self, RulesLSPCommand.self,
         ])
 }
 
