@@ -5,8 +5,8 @@ import Testing
 /// indentation that `swift format` checks.
 @Suite struct SizeTests {
     private static let targets = [
-        "BotState", "Bots", "Delivery", "DocumentFlow", "Fleet", "FleetEngine", "LanguageServer", "Outside", "Revisions",
-        "RuleEditing", "Rules",
+        "BotState", "Bots", "Delivery", "DocumentFlow", "Fleet", "FleetEngine", "LanguageServer", "Outside",
+        "Revisions", "RuleEditing", "RulePlay", "Rules",
     ]
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
