@@ -87,7 +87,7 @@ package final class LanguageServer: Sendable {
     }
 
     private func run(_ request: TestRequest) async {
-        let outcome = await request.file.run(test: request.index, now: now())
+        let outcome = await request.outcome(now: now())
         for output in session.withLock({ $0.finish(request, outcome) }) {
             switch output {
             case .send(let message): _ = await self.output.send { message }

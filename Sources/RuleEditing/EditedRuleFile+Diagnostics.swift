@@ -14,7 +14,8 @@ extension EditedRuleFile {
         guard errors.isEmpty else { return errors.map(diagnostic) }
         guard lines.bytes.count <= Self.comparedLength else { return [notCompared] }
         let further = isOnDisk ? context.furtherWarnings(rules) : []
-        return (rules.warnings() + further).map(diagnostic) + clashes
+        let nodes = Dictionary(ruleNames.map { ($0.name, $0.node) }) { first, _ in first }
+        return (rules.warnings() + further).map { diagnostic($0, nodes) } + clashes
     }
 
     private func diagnostic(_ error: RuleFileError) -> EditorDiagnostic {
@@ -23,11 +24,13 @@ extension EditedRuleFile {
             range: lines.range(word), severity: .error, message: error.message, fixes: fixes(of: error.message, word))
     }
 
-    private func diagnostic(_ warning: RuleWarning) -> EditorDiagnostic {
-        EditorDiagnostic(
-            range: lines.range(word(at: warning.position)), severity: .warning,
+    /// - Parameter names: The nodes of the rules' names.
+    private func diagnostic(_ warning: RuleWarning, _ names: [String: Int]) -> EditorDiagnostic {
+        let word = word(at: warning.position)
+        return EditorDiagnostic(
+            range: lines.range(word), severity: .warning,
             message: (warning.rule.map { "rule '\($0)': " } ?? "") + warning.message, code: warning.code.rawValue,
-            fixes: acceptance(of: warning))
+            fixes: fixes(of: warning.message, word) + acceptance(of: warning, names))
     }
 
     private var notCompared: EditorDiagnostic {
@@ -61,15 +64,16 @@ extension TextLines {
 
     private func endOfPlainWord(_ start: Int, _ end: Int) -> Int {
         var index = start
-        while index < end {
+        scan: while index < end {
             let next = index + 1 < end ? bytes[index + 1] : UInt8(ascii: " ")
             switch bytes[index] {
-            case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"): return max(index, start + 1)
-            case UInt8(ascii: ":") where next == UInt8(ascii: " "): return max(index, start + 1)
-            case UInt8(ascii: " ") where next == UInt8(ascii: "#") || next == UInt8(ascii: " "): return index
+            case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"): break scan
+            case UInt8(ascii: ":") where next == UInt8(ascii: " "): break scan
+            case UInt8(ascii: " ") where next == UInt8(ascii: "#") || next == UInt8(ascii: " "): break scan
             default: index += 1
             }
         }
-        return end
+        while index > start, bytes[index - 1] == UInt8(ascii: " ") { index -= 1 }
+        return max(index, start + 1)
     }
 }

@@ -8,7 +8,7 @@ extension EditedRuleFile {
             return [replacing(word, with: String(match.1))]
         }
         if let match = message.firstMatch(of: /write a space after the colon: ([^:]+): (.+)$/),
-            text == "\(match.1):\(match.2)" || text == "\(match.1):"
+            text.hasPrefix("\(match.1):")
         {
             let colon = word.lowerBound + match.1.utf8.count + 1
             return [QuickFix(title: "Write a space after the colon", edits: [insertion(" ", at: colon)])]
@@ -49,15 +49,15 @@ extension EditedRuleFile {
     // MARK: - Accepting a warning
 
     /// Adds the code of a warning to the `allow` list of its rule.
-    func acceptance(of warning: RuleWarning) -> [QuickFix] {
-        guard let name = warning.rule, warning.code != .unusedAllow, let rule = rule(named: name) else { return [] }
+    ///
+    /// - Parameter names: The nodes of the rules' names.
+    func acceptance(of warning: RuleWarning, _ names: [String: Int]) -> [QuickFix] {
+        guard let name = warning.rule, warning.code != .unusedAllow,
+            let rule = names[name].flatMap({ outline[$0].parent })
+        else { return [] }
         let code = warning.code.rawValue
         return allowEdit(code, rule).map { [QuickFix(title: "Accept this warning: allow: [\(code)]", edits: [$0])] }
             ?? []
-    }
-
-    private func rule(named name: String) -> Int? {
-        ruleNames.first { $0.name == name }.flatMap { outline[$0.node].parent }
     }
 
     private func allowEdit(_ code: String, _ rule: Int) -> TextEdit? {

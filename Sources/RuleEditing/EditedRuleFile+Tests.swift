@@ -9,6 +9,7 @@ extension EditedRuleFile {
             let start = outline[test].range.lowerBound
             return RuleTestPlace(
                 name: name.map(text) ?? "", range: lines.range(name.map { outline[$0].range } ?? start..<start),
+                extent: lines.range(outline[test].origin..<max(outline[test].origin, outline[test].range.upperBound)),
                 files: references(in: test))
         }
     }
@@ -61,6 +62,8 @@ extension EditedRuleFile {
         package let hasPassed: Bool
         /// What differs from the expectation, or why the test can't run. Several lines.
         package let text: String
+
+        package init(hasPassed: Bool, text: String) { (self.hasPassed, self.text) = (hasPassed, text) }
     }
 
     /// Runs one test of the text, as `rules test` does. Blocks while jq compiles new programs.

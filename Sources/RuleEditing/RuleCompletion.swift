@@ -27,6 +27,8 @@ package struct RuleTestPlace: Hashable, Sendable {
     package let name: String
     /// The name of the test, or its beginning if it has none.
     package let range: TextRange
+    /// All of the test.
+    package let extent: TextRange
     /// The files of the test, such as expected attachments.
     package let files: [RuleFileReference]
 }

@@ -29,7 +29,11 @@ enum ServerMessage {
         }
     }
 
-    enum MessageKind: Int { case error = 1, warning, information, log }
+    /// The numbers of the protocol's `MessageType`.
+    enum MessageKind: Int {
+        case error = 1
+        case information = 3
+    }
 
     /// A message that the editor shows to the user.
     static func show(_ kind: MessageKind, _ text: String) -> [UInt8] {

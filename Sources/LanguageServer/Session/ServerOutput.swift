@@ -1,4 +1,4 @@
-internal import RuleEditing
+package import RuleEditing
 
 /// What the server does because of a message.
 package enum ServerOutput: Sendable {
@@ -21,4 +21,7 @@ package struct TestRequest: Sendable {
     let file: EditedRuleFile
     /// The index of the test in the file.
     let index: Int
+
+    /// - Parameter now: `$now` if the test does not set it, in seconds since 1970.
+    package func outcome(now: Int) async -> EditedRuleFile.TestOutcome { await file.run(test: index, now: now) }
 }

@@ -17,9 +17,9 @@ extension ServerSession {
             { file, _, params in params["position"]?.position.map { completions(file, $0) } }
         case "textDocument/definition":
             { file, document, params in params["position"]?.position.map { definition(file, document.uri, $0) } }
-        case "textDocument/codeLens": { file, document, _ in Self.lenses(file, document.uri) }
+        case "textDocument/codeLens": { file, document, _ in lenses(file, document.uri) }
         case "textDocument/codeAction":
-            { _, document, params in params["range"]?.range.map { actions(document, $0, params["context"]) } }
+            { file, document, params in params["range"]?.range.map { actions(file, document, $0, params["context"]) } }
         default: nil
         }
     }
@@ -52,39 +52,39 @@ extension ServerSession {
         }
     }
 
-    private static func lenses(_ file: EditedRuleFile, _ uri: String) -> Result {
+    private func lenses(_ file: EditedRuleFile, _ uri: String) -> Result {
         let tests = file.hasRules ? file.tests : []
         return { writer in
             writer.array { writer in
                 for (index, test) in tests.enumerated() {
                     writer.object { writer in
                         writer.member("range", test.range)
-                        writer.name("command")
-                        writer.object { writer in
-                            writer.member("title", string: "Run test")
-                            writer.member("command", string: runTest)
-                            writer.name("arguments")
-                            writer.array { $0.object { $0.write(index, test, uri) } }
-                        }
+                        writer.command("Run test", index, test, uri)
                     }
                 }
             }
         }
     }
 
-    // MARK: - Quick fixes
+    // MARK: - Code actions
 
+    /// Quick fixes of the errors and warnings in a range, and the tests in it: not all editors show code lenses.
     private func actions(
-        _ document: OpenDocument, _ range: TextRange, _ context: JSONValue?
+        _ file: EditedRuleFile, _ document: OpenDocument, _ range: TextRange, _ context: JSONValue?
     ) -> Result {
-        guard acceptsActions, Self.wantsFixes(context) else { return { $0.array { _ in } } }
-        let diagnostics = document.diagnostics.filter { diagnostic in
-            !diagnostic.fixes.isEmpty && diagnostic.range.start <= range.end && range.start <= diagnostic.range.end
-        }
+        guard acceptsActions, file.hasRules else { return { $0.array { _ in } } }
+        let diagnostics = Self.wantsFixes(context) ? document.diagnostics.filter { $0.range.meets(range) } : []
+        let tests = context?["only"] == nil ? file.tests.enumerated().filter { $0.element.extent.meets(range) } : []
         return { writer in
             writer.array { writer in
                 for diagnostic in diagnostics {
                     for fix in diagnostic.fixes { writer.action(fix, for: diagnostic, document.uri) }
+                }
+                for (index, test) in tests {
+                    writer.object { writer in
+                        writer.member("title", string: "Run test '\(test.name)'")
+                        writer.command("Run test", index, test, document.uri)
+                    }
                 }
             }
         }
@@ -98,10 +98,21 @@ extension ServerSession {
 }
 
 extension JSONWriter {
-    fileprivate mutating func write(_ index: Int, _ test: RuleTestPlace, _ uri: String) {
-        member("uri", string: uri)
-        member("index", integer: index)
-        member("name", string: test.name)
+    /// The command that runs a test, as a member.
+    fileprivate mutating func command(_ title: String, _ index: Int, _ test: RuleTestPlace, _ uri: String) {
+        name("command")
+        object { writer in
+            writer.member("title", string: title)
+            writer.member("command", string: ServerSession.runTest)
+            writer.name("arguments")
+            writer.array { writer in
+                writer.object { writer in
+                    writer.member("uri", string: uri)
+                    writer.member("index", integer: index)
+                    writer.member("name", string: test.name)
+                }
+            }
+        }
     }
 
     fileprivate mutating func action(_ fix: QuickFix, for diagnostic: EditorDiagnostic, _ uri: String) {
@@ -122,4 +133,9 @@ extension JSONWriter {
             }
         }
     }
+}
+
+extension TextRange {
+    /// Whether they have a position in common, also at their ends.
+    fileprivate func meets(_ other: TextRange) -> Bool { start <= other.end && other.start <= end }
 }

@@ -58,7 +58,7 @@ extension CompletionRequest {
         return RuleCompletion(
             label: name, kind: view.isAction ? .action : name.hasPrefix("$") ? .operation : .key,
             documentation: member.documentation, text: prefix + text,
-            snippet: snippet.map { prefix + $0.escapingDollars(of: name) },
+            snippet: snippet.map { prefix + $0 },
             range: file.lines.range(range))
     }
 
@@ -134,10 +134,5 @@ extension String {
     /// The members of an object in braces.
     fileprivate var withoutBraces: String {
         hasPrefix("{ ") && hasSuffix(" }") ? String(dropFirst(2).dropLast(2)) : self
-    }
-
-    /// A snippet that begins with the name of an operator would be read as a variable.
-    fileprivate func escapingDollars(of name: String) -> String {
-        name.hasPrefix("$") && hasPrefix(name) ? "\\" + self : self
     }
 }

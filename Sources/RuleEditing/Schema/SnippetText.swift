@@ -85,8 +85,25 @@ struct SnippetText {
         let shown = Self.filled(text)
         let isQuoted = !Self.isPlain(shown)
         let quote = isQuoted ? "'" : ""
-        snippet += quote + (isQuoted ? text.replacing("'", with: "''") : text) + quote
+        let places = Self.escapingDollars(text)
+        snippet += quote + (isQuoted ? places.replacing("'", with: "''") : places) + quote
         plain += quote + (isQuoted ? shown.replacing("'", with: "''") : shown) + quote
+    }
+
+    /// The text with a backslash before each dollar sign that begins no place: it would be read as a variable.
+    private static func escapingDollars(_ text: String) -> String {
+        var result = ""
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            if character == "\\", let next = rest.popFirst() {
+                result += "\\" + String(next)
+            } else if character == "$", rest.prefixMatch(of: /\{[0-9]/) == nil {
+                result += "\\$"
+            } else {
+                result.append(character)
+            }
+        }
+        return result
     }
 
     /// The text with the defaults of its places.

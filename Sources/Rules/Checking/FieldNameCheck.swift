@@ -70,6 +70,8 @@ enum FieldNameCheck {
 
     /// `beds[0].crop`, `beds[].crop`, `beds.*.crop`: paths of other languages.
     private static func pathOfOthers(_ member: SourceNode.Member) -> String? {
+        // Regular expressions are slow, and nearly all names have no such character.
+        guard member.name.contains(where: { $0 == "[" || $0 == "*" }) else { return nil }
         let shown = DisplayText.plain(member.name)
         if member.name.firstMatch(of: /\w\[\d+\]/) != nil {
             let path = member.name.replacing(/\[(\d+)\]/) { ".\($0.output.1)" }

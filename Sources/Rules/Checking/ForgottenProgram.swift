@@ -50,9 +50,9 @@ enum ForgottenProgram {
 
     /// `.petId`, `.owner.name`, `.lines[0].price`, `."a-b"`, `.["a"]`, and JSONPath's `$.petId`.
     private static func isPath(_ text: Substring) -> Bool {
-        let step = /\.?(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]*"|\[-?[0-9]*(?::-?[0-9]*)?\]|\["[^"]*"\])\??/
         var rest = text.hasPrefix("$.") ? text.dropFirst() : text
         guard rest.hasPrefix("."), rest != ".", !FileEnding.isFileName(text) else { return false }
+        let step = /\.?(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]*"|\[-?[0-9]*(?::-?[0-9]*)?\]|\["[^"]*"\])\??/
         while let match = rest.prefixMatch(of: step) {
             guard rest.hasPrefix(".") || rest.hasPrefix("[") else { return false }
             rest = rest[match.range.upperBound...]

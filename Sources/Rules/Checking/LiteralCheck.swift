@@ -39,7 +39,7 @@ enum LiteralCheck {
 
     private static func leaf(_ leaf: SelectorOutline.Leaf) -> [Finding] {
         if let program = programObject(leaf.argument) { return [program] }
-        if leaf.operatorName.wholeMatch(of: /\$[lg]te?/) != nil {
+        if ["$lt", "$lte", "$gt", "$gte"].contains(leaf.operatorName) {
             let programs = forgottenProgram(leaf.argument)
             guard programs.isEmpty else { return programs }
         }
@@ -119,7 +119,8 @@ enum LiteralCheck {
 
     /// `task: '$regex:^a'`, in quotes or not.
     private static func operatorAsText(_ node: SourceNode) -> String? {
-        guard case .string(let text) = node.content, let match = text.wholeMatch(of: /(\$[A-Za-z]+)\s*[: ]\s*(.+)/),
+        guard case .string(let text) = node.content, text.hasPrefix("$"),
+            let match = text.wholeMatch(of: /(\$[A-Za-z]+)\s*[: ]\s*(.+)/),
             SelectorOperators.known.contains(String(match.1))
         else { return nil }
         return "'\(DisplayText.plain(text))' is a string, not an operator; write "

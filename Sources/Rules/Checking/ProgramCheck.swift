@@ -19,7 +19,7 @@ enum ProgramCheck {
         if !words.isDisjoint(with: ["halt", "halt_error"]) {
             messages.append("'halt' makes the document a dead letter; use empty to do nothing")
         }
-        for text in ProgramTokens(program).texts where text.hasPrefix("\"") {
+        for text in ProgramTokens(program).texts where text.hasPrefix("\"") && text.contains("{") {
             guard let match = text.firstMatch(of: /\$?\{\{?\s*(\.[A-Za-z_][\w.]*)\s*\}\}?/) else { continue }
             messages.append(
                 "'\(match.0)' in a string of a program is not filled in; write \\(\(match.1))")

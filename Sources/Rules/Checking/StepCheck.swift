@@ -27,7 +27,9 @@ enum StepCheck {
     private static func dottedNames(_ merge: SourceNode?) -> [ActionWarning] {
         guard let merge, !merge.isComputed, case .object(let members) = merge.content else { return [] }
         return members.compactMap { member in
-            guard member.isPlain, member.name.wholeMatch(of: /[A-Za-z]\w*(\.[A-Za-z_]\w*)+/) != nil else { return nil }
+            guard member.isPlain, member.name.contains("."),
+                member.name.wholeMatch(of: /[A-Za-z]\w*(\.[A-Za-z_]\w*)+/) != nil
+            else { return nil }
             let parts = member.name.split(separator: ".")
             let nested =
                 parts.dropFirst().reduce("") { $0 + "{ \($1): " } + "…"
