@@ -57,6 +57,30 @@ import Testing
         }
     }
 
+    /// Other users can see the arguments of a process, so they do not contain the secret.
+    @Test func browserGetsTheAddressInAPrivateFile() async throws {
+        try await Program.withDirectory { folder in
+            let program = folder + "/xdg-open"
+            let script =
+                "#!/bin/sh\nstat -c %a \"$1\" \"${1%/*}\" > \(folder)/seen\ncat \"$1\" >> \(folder)/seen\n"
+                + "echo \"$1\" >> \(folder)/seen\nmv \(folder)/seen \(folder)/opened\n"
+            try Data(script.utf8).write(to: URL(fileURLWithPath: program))
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+            let playground = try await Playground.start(
+                [folder + "/new.yaml"], in: folder, opens: true,
+                environment: ["DISPLAY": ":77", "PATH": folder + ":" + path])
+            let opened = folder + "/opened"
+            try await playground.process.waitUntil { FileManager.default.fileExists(atPath: opened) }
+            let lines = try String(contentsOfFile: opened, encoding: .utf8).split(separator: "\n")
+            #expect(lines[1] == "700" && lines[2].contains("url=" + playground.url + "\""))
+            let file = String(lines.last ?? "")
+            #expect(!file.contains("#") && FileManager.default.fileExists(atPath: file))
+            #expect(await playground.process.stop() == 0)
+            #expect(!FileManager.default.fileExists(atPath: file))
+        }
+    }
+
     @Test func portInUseIsNamed() async throws {
         try await with(["FOLDER/r.yaml"]) { playground, folder in
             let port = try #require(playground.url.firstMatch(of: /127\.0\.0\.1:[0-9]+/)?.output)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SizeTests {
     private static let targets = [
         "BotState", "Bots", "Delivery", "DocumentFlow", "Fleet", "FleetEngine", "LanguageServer", "Outside",
-        "Revisions", "RuleEditing", "Rules",
+        "Revisions", "RuleEditing", "RulePlay", "Rules",
     ]
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -129,15 +129,16 @@ import Testing
     }
 
     @Test func documentsOfTheGatewayAreAdded() async throws {
-        let document = try JSONText(#"{"_id":"a","_rev":"1-a"}"#)
         let pick: PlaySettings.Picking = { selector, limit in
             if selector != "{}" { throw Failure() }
-            return Array(repeating: document, count: min(limit, 500))
+            return try (0..<min(limit, 500)).map { try JSONText(#"{"_id":"\#($0)","_rev":"1-a"}"#) }
         }
         let change: (inout PlaySettings) -> Void = { $0.gateway = ("http://gateway/todo", pick) }
         try await PlayTestBed.with(change: change) { bed in
             let answer = try await bed.ask("pick", #"{"selector":"{}","limit":9999}"#).answer
             #expect(answer["added"]?.integer == 200 && answer["total"]?.integer == 200)
+            let again = try await bed.ask("pick", #"{"selector":"{}"}"#).answer
+            #expect(again["added"]?.integer == 0 && again["known"]?.integer == 200)
             // The gateway has gone away: the documents stay.
             let failed = try await bed.ask("pick", #"{"selector":""}"#)
             #expect(failed.status == 502)

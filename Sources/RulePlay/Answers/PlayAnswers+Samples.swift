@@ -93,11 +93,15 @@ extension PlayAnswers {
         } catch {
             throw Refusal(502, "\(error)")
         }
-        let count = documents.prefix { settings.samples.add(Sample($0, origin: "gateway")) }.count
+        // The same selector finds the same documents again.
+        let known = Set(settings.samples.all.map(\.document.bytes))
+        let new = documents.filter { !known.contains($0.bytes) }
+        let count = new.prefix { settings.samples.add(Sample($0, origin: "gateway")) }.count
         return Self.answer { writer in
             writer.member("added", integer: count)
+            writer.member("known", integer: documents.count - new.count)
             writer.member("total", integer: settings.samples.count)
-            writer.member("isFull", bool: count < documents.count)
+            writer.member("isFull", bool: count < new.count)
         }
     }
 }

@@ -18,6 +18,8 @@ actor TextReader {
 
     private let context: EditingContext
     private var last: (key: Key, evaluated: EvaluatedText)?
+    /// The last valid ones.
+    private var lastRules: RuleSet?
 
     init(_ context: EditingContext) { self.context = context }
 
@@ -38,14 +40,10 @@ actor TextReader {
         return evaluated
     }
 
-    /// The rules, with the running programs of the last text if it has the same rules.
+    /// The rules. They run in the processes of the last ones if they have the same jq programs.
     private func rules(of files: RuleFileSet) -> RuleSet? {
-        guard let rules = files.firstFileRules else { return nil }
-        if let known = lastRules, known.hash == rules.hash, known.names == rules.names { return known }
-        lastRules = rules
-        rules.prepare()
-        return rules
+        lastRules = files.firstFileRules(sharing: lastRules)
+        lastRules?.prepare()
+        return lastRules
     }
-
-    private var lastRules: RuleSet?
 }

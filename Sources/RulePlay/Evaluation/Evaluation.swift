@@ -33,7 +33,7 @@ struct Evaluation: Sendable {
             try await sendDetail(trial, selected, sample, diff, send)
         }
         guard isWanted() else { return }
-        let (results, coverage) = await evaluated.files.measureTests(now: now)
+        let (results, coverage) = await evaluated.files.measureTests(now: now, sharing: rules)
         try await send(PlayJSON.tests(results, coverage))
         if counts { try await sendCounts(trial, samples.all, isWanted, send) }
         try await send(PlayJSON.end)

@@ -34,6 +34,20 @@ package final class RuleSet: Sendable {
         let useMatch: [Bool]
         /// For each program, whether it has additional variables.
         let haveLocals: [Bool]
+        /// The texts, if another set with the same ones can share the processes. Empty if the programs have bindings.
+        let shared: [JQProgram]
+
+        init(_ programs: [JQProgram], _ bindings: [JQBinding], _ settings: JQPool.Settings, sharing earlier: Programs?)
+        {
+            shared = bindings.isEmpty ? programs : []
+            if let earlier, !shared.isEmpty, earlier.shared == shared {
+                pool = earlier.pool
+            } else {
+                pool = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
+            }
+            useMatch = programs.map { $0.text.contains("$match") }
+            haveLocals = programs.map { !$0.locals.isEmpty }
+        }
     }
 
     /// Runs the programs. Nil without programs.
@@ -43,10 +57,11 @@ package final class RuleSet: Sendable {
     ///   - programs: The texts behind the program indexes of the rules.
     ///   - bindings: The variables of all programs.
     ///   - isIndexed: Whether an index excludes rules before they are evaluated.
+    ///   - earlier: A set whose processes run the programs too, if they are the same.
     init(
         _ rules: [Rule], kind: RuleFileKind = .rules, otherwise: UnmatchedDocuments = .pass, programs: [JQProgram] = [],
         bindings: [JQBinding] = [], filter: DocumentFilter? = nil, isPartial: Bool = false,
-        jq settings: JQPool.Settings = JQPool.Settings(), isIndexed: Bool = true
+        jq settings: JQPool.Settings = JQPool.Settings(), isIndexed: Bool = true, sharing earlier: RuleSet? = nil
     ) {
         self.rules = rules
         self.kind = kind
@@ -56,9 +71,7 @@ package final class RuleSet: Sendable {
         index = RuleIndex(rules, usesFields: isIndexed)
         comparingRules = rules.indices.filter { rules[$0].edges != nil }
         testsExpiry = rules.map(\.testsExpiry)
-        self.programs = Programs(
-            pool: programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings),
-            useMatch: programs.map { $0.text.contains("$match") }, haveLocals: programs.map { !$0.locals.isEmpty })
+        self.programs = Programs(programs, bindings, settings, sharing: earlier?.programs)
         hasOnePass = kind == .mapping
         aggregates = Self.aggregates(rules)
         var writer = JSONWriter()

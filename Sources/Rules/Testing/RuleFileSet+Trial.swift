@@ -17,5 +17,9 @@ extension RuleFileSet {
 
     /// The rules of the first file as its tests run them: a `slurp` name stands for a file without documents. Nil if
     /// there is no file.
-    package var firstFileRules: RuleSet? { files.first.map { ruleSet(for: $0, slurps: []) } }
+    ///
+    /// - Parameter earlier: A set whose processes run the jq programs too, if they are the same.
+    package func firstFileRules(sharing earlier: RuleSet?) -> RuleSet? {
+        files.first.map { ruleSet(for: $0, slurps: [], sharing: earlier) }
+    }
 }

@@ -12,21 +12,27 @@ extension RuleFileSet {
     }
 
     /// Runs the tests as ``runTests(now:)`` does, and records which outcomes of conditions and actions they show.
-    package func measureTests(now: Int) async -> (results: [RuleTestResult], coverage: RuleCoverage) {
+    ///
+    /// - Parameter earlier: A set whose processes run the jq programs too, if they are the same.
+    package func measureTests(
+        now: Int, sharing earlier: RuleSet? = nil
+    ) async -> (results: [RuleTestResult], coverage: RuleCoverage) {
         var results: [RuleTestResult] = []
         var covered: [RuleCoverage.File] = []
         for file in files {
             let recorder = FileRecorder(file)
-            results += await run(file, now: now, recorder)
+            results += await run(file, now: now, recorder, sharing: earlier)
             covered.append(recorder.coverage)
         }
         return (results, RuleCoverage(files: covered))
     }
 
-    private func run(_ file: RuleFile, now: Int, _ recorder: FileRecorder?) async -> [RuleTestResult] {
+    private func run(
+        _ file: RuleFile, now: Int, _ recorder: FileRecorder?, sharing earlier: RuleSet? = nil
+    ) async -> [RuleTestResult] {
         // An index would hide which conditions fail.
         let isIndexed = recorder == nil
-        let shared = ruleSet(for: file, slurps: [], isIndexed: isIndexed)
+        let shared = ruleSet(for: file, slurps: [], isIndexed: isIndexed, sharing: earlier)
         var results: [RuleTestResult] = []
         for test in file.tests {
             let ruleSet = test.slurps.isEmpty ? shared : ruleSet(for: file, slurps: test.slurps, isIndexed: isIndexed)
@@ -38,10 +44,12 @@ extension RuleFileSet {
     }
 
     /// The rules of one file, as its tests run them. A `slurp` name without data stands for a file without documents.
-    func ruleSet(for file: RuleFile, slurps: [JQBinding], isIndexed: Bool = true) -> RuleSet {
+    func ruleSet(
+        for file: RuleFile, slurps: [JQBinding], isIndexed: Bool = true, sharing earlier: RuleSet? = nil
+    ) -> RuleSet {
         RuleSet(
             file.rules, kind: file.kind, otherwise: file.otherwise?.value ?? .pass, programs: programs,
-            bindings: file.bindings(slurps), isIndexed: isIndexed)
+            bindings: file.bindings(slurps), isIndexed: isIndexed, sharing: earlier)
     }
 }
 

@@ -15,9 +15,12 @@ struct Playground {
     let url: String
 
     /// Returns when the page is served.
-    static func start(_ arguments: [String], in folder: String) async throws -> Playground {
+    static func start(
+        _ arguments: [String], in folder: String, opens: Bool = false, environment: [String: String] = [:]
+    ) async throws -> Playground {
         let process = try ChildProcess(
-            [Program.path, "rules", "play", "--no-open"] + arguments, errors: folder + "/play-errors")
+            [Program.path, "rules", "play"] + (opens ? [] : ["--no-open"]) + arguments, environment: environment,
+            errors: folder + "/play-errors")
         guard let url = await process.readLine() else {
             throw NoPage(log: (try? String(contentsOfFile: folder + "/play-errors", encoding: .utf8)) ?? "")
         }

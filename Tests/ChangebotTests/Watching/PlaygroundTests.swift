@@ -248,7 +248,7 @@ struct PlaygroundTests {
                 try await browser.wait(until: "at('samples').textContent.includes('gateway')")
                 gateway.kill()
                 _ = try await browser.value("at('pickForm').requestSubmit()")
-                try await browser.wait(until: "at('pickNote').textContent.includes('no documents were read from')")
+                try await browser.wait(until: "at('pickNote').textContent.includes('no documents were read: ')")
                 try await browser.expectGoodLayout("playground-gateway")
                 try await browser.wait(until: #"at('result').textContent.includes('+   "done": true')"#)
             }

@@ -26,10 +26,10 @@ struct SamplePicker: Sendable {
         do {
             _ = try await gateway.findDialect()
             if gateway.dialect.findsDocuments, let found = try await query(text, limit) { return found }
-            return try await list(DocumentMatcher(filter), limit)
+            return try await list(filter, limit)
         } catch let error as GatewayError {
             throw Failure(
-                description: "no documents were read from \(gateway.url): \(error); try again when the gateway answers")
+                description: "no documents were read: \(error); try again when the gateway answers")
         }
     }
 
@@ -46,14 +46,17 @@ struct SamplePicker: Sendable {
         }
     }
 
-    private func list(_ matcher: DocumentMatcher, _ limit: Int) async throws -> [JSONText] {
+    private func list(_ filter: DocumentFilter, _ limit: Int) async throws -> [JSONText] {
+        let matcher = DocumentMatcher(filter)
         var pages = DocumentPages(of: gateway, pageSize: Self.pageSize)
         var found: [JSONText] = []
         var count = 0
         while found.count < limit, count < Self.readLimit, let batch = try await pages.next() {
             count += batch.count
             for row in batch where found.count < limit {
-                guard let document = row.document, try matcher.matches(document) else { continue }
+                guard let document = row.document, try matcher.matches(document),
+                    filter.namesDesignDocuments || !row.id.text.hasPrefix("_design/")
+                else { continue }
                 found.append(try JSONText(Array(document.bytes)))
             }
         }
