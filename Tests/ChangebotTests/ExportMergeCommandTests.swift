@@ -65,7 +65,16 @@ import Testing
             (["DIR/full.ndjson"], 64, "--output"),
             (["--output", "DIR/m.ndjson"], 64, "<file>"),
             (["DIR/full.ndjson", "DIR/two.ndjson", "--output", "DIR/m.ndjson"], 78, "an increment is missing: "),
-            (["DIR/full.ndjson", "--output", "DIR/full.ndjson"], 64, "is one of the inputs"),
+            (["DIR/full.ndjson", "--output", "DIR/full.ndjson"], 64, "are the same file"),
+            (
+                ["DIR/full.ndjson", "--output", "DIR/full.ndjson.manifest.json", "--overwrite"], 64,
+                "the manifest of an export"
+            ),
+            (["DIR/full.ndjson", "--output", "DIR/m.csv"], 64, "exports are merged into ndjson or json"),
+            (
+                ["DIR/full.ndjson", "--output", "DIR/m.ndjson", "--at", "DIR/two.ndjson.manifest.json"], 64,
+                "name its export, too"
+            ),
             (["DIR/full.ndjson", "--output", "DIR/one.ndjson"], 73, "exists and is not replaced"),
             (["DIR/none.ndjson", "--output", "DIR/m.ndjson"], 66, "none.ndjson"),
             (
@@ -81,6 +90,23 @@ import Testing
             #expect(result.code == code && result.errors.contains(words), "\(result.code) \(result.errors)")
             #expect(!FileManager.default.fileExists(atPath: bed.folder + "/m.ndjson"))
             #expect(!FileManager.default.fileExists(atPath: bed.folder + "/m.ndjson.part"))
+        }
+    }
+
+    /// CouchDB counts purges, which no feed reports.
+    @Test func purgeBetweenTheExportsIsWarnedOf() async throws {
+        try await withExports { bed, merge in
+            for (name, purges) in [("full", "1-a"), ("one", "2-b"), ("two", "2-b")] {
+                let path = "\(bed.folder)/\(name).ndjson.manifest.json"
+                let text = try String(contentsOfFile: path, encoding: .utf8)
+                    .replacing(#""name":"sync-gateway""#, with: #""name":"couchdb""#)
+                    .replacing(/"purge_sequence":[^,}]*/, with: #""purge_sequence":"\#(purges)""#)
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            }
+            let result = try await merge(Self.all + ["--output", "DIR/m.ndjson"])
+            #expect(result.code == 0 && result.errors.contains("documents were purged since then"), "\(result.errors)")
+            let later = try await merge(["DIR/full.ndjson", "--output", "DIR/n.ndjson"])
+            #expect(!later.errors.contains("purged"))
         }
     }
 

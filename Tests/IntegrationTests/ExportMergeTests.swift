@@ -144,6 +144,64 @@ import Transfer
         }
     }
 
+    /// Sequences order the exports: clocks may be wrong, and several exports may be made within a second.
+    @Test func clocksDoNotMatter() async throws {
+        try await BotTestBed.with { bed in
+            var users = Users(seed: 12)
+            let files = (0..<4).map { "n\($0).ndjson" }
+            for night in 0..<4 {
+                try await users.edit(bed, count: 12)
+                try await bed.export(files[night]) { settings in
+                    if night > 0 { settings.since = .manifest(bed.path(files[night - 1] + ".manifest.json")) }
+                }
+                for member in ["started", "ended"] {
+                    try bed.setTime(member, "2026-11-2\(9 - night)T03:00:00Z", in: files[night])
+                }
+                try await bed.export("expected\(night).ndjson")
+            }
+            for night in 0..<4 {
+                let manifest = try bed.manifest(files[night])
+                try await bed.merge(files.reversed(), to: "m\(night).ndjson") { $0.limit = .export(manifest) }
+                #expect(try bed.sortedLines("m\(night).ndjson") == bed.sortedLines("expected\(night).ndjson"))
+            }
+            try await bed.merge(files, to: "all.ndjson")
+            #expect(try bed.sortedLines("all.ndjson") == bed.sortedLines("expected3.ndjson"))
+        }
+    }
+
+    /// A full export replaces the increments before it, also if the chain of increments goes on across it.
+    @Test func incrementsBeforeTheFullExportAreLeftOut() async throws {
+        try await BotTestBed.with { bed in
+            var users = Users(seed: 13)
+            try await users.edit(bed, count: 20)
+            try await bed.export("old.ndjson")
+            try await users.edit(bed, count: 20)
+            try await bed.export("inc0.ndjson") { $0.since = .manifest(bed.path("old.ndjson.manifest.json")) }
+            try await users.edit(bed, count: 20)
+            try await bed.export("full.ndjson")
+            try await users.edit(bed, count: 20)
+            try await bed.export("inc1.ndjson") { $0.since = .manifest(bed.path("inc0.ndjson.manifest.json")) }
+            try await bed.export("expected.ndjson")
+            let manifest = try await bed.merge(["inc0.ndjson", "inc1.ndjson", "full.ndjson"], to: "merged.ndjson")
+            try await bed.expectEqual("merged.ndjson", "expected.ndjson", manifest)
+        }
+    }
+
+    @Test func interruptedExportIsKept() async throws {
+        try await BotTestBed.with { bed in
+            try await bed.load([(id: "a", body: #"{"_id":"a"}"#)])
+            try await bed.export("full.ndjson")
+            let manifest = try bed.text("full.ndjson.manifest.json")
+            let journal = #"{"position":{"id":"t000003"},"bytes":0,"sha256":"","manifest":\#(manifest)}"#
+            try Data(journal.utf8).write(to: URL(fileURLWithPath: bed.path("m.ndjson.partial")))
+            try Data("x".utf8).write(to: URL(fileURLWithPath: bed.path("m.ndjson.part")))
+            try await bed.expectRefusal(["full.ndjson"], .occupied, "m.ndjson.part is an interrupted export")
+            #expect(try bed.text("m.ndjson.part") == "x" && bed.text("m.ndjson.partial") == journal)
+            try await bed.merge(["full.ndjson"], to: "m.ndjson") { $0.overwrites = true }
+            #expect(try bed.lines("m.ndjson") == bed.lines("full.ndjson"))
+        }
+    }
+
     @Test func aTimeOrAManifestEndsTheChain() async throws {
         try await BotTestBed.with { bed in
             var users = Users(seed: 11)
@@ -162,13 +220,13 @@ import Transfer
             }
             for night in 0..<4 {
                 let manifest = try await bed.merge(files, to: "m\(night).ndjson") {
-                    $0.limit = "2026-11-2\(night)T12:00:00Z"
+                    $0.limit = .time("2026-11-2\(night)T12:00:00Z")
                 }
                 #expect(manifest.to == (try bed.manifest(files[night]).to))
                 #expect(try bed.sortedLines("m\(night).ndjson") == bed.sortedLines("expected\(night).ndjson"))
             }
             let error = await #expect(throws: TransferError.self) {
-                try await bed.merge(files, to: "m.ndjson") { $0.limit = "2026-11-19T12:00:00Z" }
+                try await bed.merge(files, to: "m.ndjson") { $0.limit = .time("2026-11-19T12:00:00Z") }
             }
             #expect(error?.description.contains("no full export was complete at") == true)
         }

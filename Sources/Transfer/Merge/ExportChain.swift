@@ -2,27 +2,42 @@ internal import GatewayClient
 internal import Revisions
 
 /// A full export and the incremental exports that continue it, oldest first.
-struct ExportChain: Sendable {
+package struct ExportChain: Sendable {
     /// Never empty.
     let files: [ExportFile]
+    /// The paths of increments that the full export has made superfluous.
+    let superseded: [String]
 
     var full: ExportFile { files[0] }
     /// The export whose end is the end of the chain.
     var newest: ExportFile { files[files.count - 1] }
 
+    /// Where the chain ends.
+    package enum Limit: Sendable {
+        /// With the exports that were complete at this time, as RFC 3339 in UTC.
+        case time(String)
+        /// With the export that has this manifest.
+        case export(ExportManifest)
+    }
+
     /// Reads the manifests, and checks that no increment is missing and that all exports are of one database.
+    ///
+    /// Increments that end before the full export does are left out: it has all of them.
     ///
     /// - Parameters:
     ///   - paths: One full export, and increments in any order.
-    ///   - limit: Only exports that were complete at this time, as RFC 3339 in UTC. If several of them are full, the
-    ///     newest full one counts, with the increments after it. Nil: all.
+    ///   - limit: Nil: all exports. Otherwise, several of them may be full; the newest one up to the limit counts.
     /// - Throws: ``TransferError``: `.usage`, `.missing`, `.invalid`; `.foreign` for an export of another database, and
     ///   for a missing increment.
-    init(_ paths: [String], until limit: String?) throws(TransferError) {
+    init(_ paths: [String], until limit: Limit?) throws(TransferError) {
         var exports: [ExportFile] = []
         for path in paths { exports.append(try ExportFile(path)) }
-        if let limit { exports = exports.filter { !$0.manifest.ended.isEmpty && $0.manifest.ended <= limit } }
         exports = Self.inOrder(exports)
+        switch limit {
+        case .time(let time)?: exports = exports.filter { !$0.manifest.ended.isEmpty && $0.manifest.ended <= time }
+        case .export(let manifest)?: exports = try Self.upTo(manifest, exports)
+        case nil: break
+        }
         let fulls = exports.filter { $0.manifest.from == nil }
         guard let full = fulls.last else { throw Self.noFullExport(paths, limit) }
         guard fulls.count == 1 || limit != nil else {
@@ -30,30 +45,67 @@ struct ExportChain: Sendable {
                 .usage,
                 "\(fulls[0].path) and \(full.path) are both full exports: name one of them, or choose a time with --at")
         }
-        files = [full] + exports.filter { $0.manifest.from != nil && $0.manifest.started >= full.manifest.started }
+        let (later, superseded) = Self.increments(exports, after: full)
+        self.superseded = superseded.map(\.path)
+        files = [full] + later
         for (index, file) in files.enumerated() {
             try Self.checkOptions(file, full)
             if index > 0 { try Self.check(file, after: files[..<index]) }
         }
     }
 
-    /// By their start; those that began in the same second by where they end, then by where they begin.
+    /// Why the merged export may have documents that a full export would not have; nil if there is no sign of that.
+    var warning: String? {
+        files.lazy.compactMap { full.manifest.facts.warning(about: $0.manifest.facts) }.first
+    }
+
+    /// By the sequence where they end, then by the one where they begin. A clock may be wrong, so times count only if
+    /// sequences can't be compared.
     private static func inOrder(_ exports: [ExportFile]) -> [ExportFile] {
         exports.enumerated().sorted { left, right in
             let (first, second) = (left.element.manifest, right.element.manifest)
+            if let isBefore = isBefore(first.to, second.to) ?? isBefore(first.from, second.from) { return isBefore }
             if first.started != second.started { return first.started < second.started }
-            return isBefore(first.to, second.to) ?? isBefore(first.from, second.from) ?? (left.offset < right.offset)
+            return left.offset < right.offset
         }.map(\.element)
     }
 
     /// Nil if both are equal, or can't be compared.
     private static func isBefore(_ first: SequenceID?, _ second: SequenceID?) -> Bool? {
-        guard let first, let second, first != second else { return nil }
-        return first.hasPassed(second).map { !$0 }
+        guard let first, let second, first != second, let hasPassed = first.hasPassed(second) else { return nil }
+        // Two different sequences of CouchDB may have the same number.
+        if hasPassed, second.hasPassed(first) == true { return nil }
+        return !hasPassed
     }
 
-    private static func noFullExport(_ paths: [String], _ limit: String?) -> TransferError {
-        guard let limit else {
+    private static func upTo(
+        _ manifest: ExportManifest, _ exports: [ExportFile]
+    ) throws(TransferError) -> [ExportFile] {
+        guard let index = exports.firstIndex(where: { $0.manifest == manifest }) else {
+            throw TransferError(.usage, "--at: none of the exports has this manifest; name its export, too")
+        }
+        return Array(exports[...index])
+    }
+
+    /// The increments with changes after those of the full export, and the others.
+    private static func increments(
+        _ exports: [ExportFile], after full: ExportFile
+    ) -> (later: [ExportFile], superseded: [ExportFile]) {
+        var (later, superseded): ([ExportFile], [ExportFile]) = ([], [])
+        for file in exports where file.manifest.from != nil {
+            if let end = full.manifest.to, let other = file.manifest.to, end == other || end.hasPassed(other) == true,
+                file.manifest.from != end
+            {
+                superseded.append(file)
+            } else {
+                later.append(file)
+            }
+        }
+        return (later, superseded)
+    }
+
+    private static func noFullExport(_ paths: [String], _ limit: Limit?) -> TransferError {
+        guard case .time(let limit)? = limit else {
             return TransferError(
                 .usage, "none of the exports is a full one: name the full export that \(paths[0]) continues, too")
         }
@@ -103,9 +155,7 @@ extension ExportManifest {
     /// Whether this incremental export begins where the other export ends, or before.
     fileprivate func continues(_ earlier: ExportManifest) -> Bool {
         guard let from, let end = earlier.to else { return false }
-        if from == end { return true }
-        guard let start = from.syncGatewayNumber, let end = end.syncGatewayNumber else { return false }
-        return start <= end
+        return from == end || end.hasPassed(from) == true
     }
 }
 

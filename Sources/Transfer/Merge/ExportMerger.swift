@@ -14,8 +14,8 @@ package struct ExportMerger: Sendable {
     package struct Settings: Sendable {
         /// One full export, and increments in any order.
         package var inputs: [String]
-        /// Only exports that were complete at this time, as RFC 3339 in UTC. Nil: all.
-        package var limit: String?
+        /// Where to end. Nil: with the newest export.
+        package var limit: ExportChain.Limit?
         /// The folder for the attachments of the merged export. Nil: the folder of all inputs.
         package var attachments: String?
         /// Whether an existing file may be replaced. Default: false.
@@ -35,7 +35,7 @@ package struct ExportMerger: Sendable {
     /// Reads the manifests and checks that the exports belong together. Writes nothing.
     ///
     /// - Throws: ``TransferError``: `.usage`, `.missing`, `.invalid`; `.foreign` for an export of another database, and
-    ///   for a missing increment; `.occupied` if the output exists.
+    ///   for a missing increment; `.occupied`.
     package init(_ settings: Settings, to place: ExportPlace, logger: Logger) throws(TransferError) {
         self.settings = settings
         self.place = place
@@ -45,14 +45,23 @@ package struct ExportMerger: Sendable {
         try checkOutput()
     }
 
+    /// - Throws: ``TransferError``: `.usage`; `.occupied` if the output exists, or the progress of an interrupted export.
     private func checkOutput() throws(TransferError) {
-        guard place.kind == .file else { return }
-        for input in settings.inputs where OutputPath.resolved(input) == place.path {
-            throw TransferError(.usage, "--output \(place.path) is one of the inputs; choose another file")
+        if InputFormat(fileName: place.path)?.isTable == true || ForeignFormat(fileName: place.path) != nil {
+            throw TransferError(
+                .usage, "--output \(place.path): exports are merged into ndjson or json; choose another name")
         }
-        if !settings.overwrites, FileOperations.exists(place.path) {
+        guard place.kind == .file, !settings.overwrites else { return }
+        if FileOperations.exists(place.path) {
             throw TransferError(
                 .occupied, "\(place.path) exists and is not replaced; choose another --output, or give --overwrite")
+        }
+        _ = try ExistingExport(place, isResuming: false)
+        if ExportLeftovers(place).canBeResumed {
+            throw TransferError(
+                .occupied,
+                "\(place.part) is an interrupted export: finish it with export --resume, choose another --output, or give "
+                    + "--overwrite")
         }
     }
 
@@ -158,6 +167,10 @@ package struct ExportMerger: Sendable {
     }
 
     private func report(_ manifest: ExportManifest) {
+        for path in chain.superseded {
+            logger.notice("not used: the full export was made later", metadata: [LogKey.file: "\(path)"])
+        }
+        if let warning = chain.warning { logger.warning("\(warning)") }
         if manifest.counts.unreadable > 0 {
             logger.warning(
                 "the exports lack documents that could not be read; the merged export has their earlier versions, if any",

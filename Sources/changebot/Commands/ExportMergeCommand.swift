@@ -53,7 +53,9 @@ struct ExportMergeCommand: AsyncParsableCommand {
         settings.limit = try at.map(Self.limit)
         settings.attachments = attachments
         settings.overwrites = overwrite
-        let merger = try ExportMerger(settings, to: ExportPlace(output), logger: logger)
+        let place = ExportPlace(output)
+        try checkFiles(place)
+        let merger = try ExportMerger(settings, to: place, logger: logger)
         let isStopped = Locked(false)
         try await StoppableService.run(grace: StoppableService.defaultGrace, logger: logger) {
             do { try await cancelWhenGracefulShutdown { _ = try await merger.run() } } catch is CancellationError {
@@ -65,15 +67,26 @@ struct ExportMergeCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Returns: A time as RFC 3339 in UTC.
+    /// - Throws: ``CommandError`` with 64 if an output is the same file as an input or its manifest.
+    private func checkFiles(_ place: ExportPlace) throws(CommandError) {
+        var files = DistinctFiles(outputs: [("--output", place.path)], inputs: [])
+        files.outputs.append(("the manifest of --output", place.canResume ? place.manifest : nil))
+        files.outputs += place.temporaryFiles.map { ("the unfinished --output", $0) }
+        files.inputs = exports.flatMap {
+            [("an export", $0), ("the manifest of an export", ExportPlace.manifest(of: $0))]
+        }
+        files.read(tree: attachments.map { $0 + "/sha256" }, "--attachments")
+        try files.check()
+    }
+
     /// - Throws: ``CommandError`` with 64; `TransferError` if the manifest is not valid.
-    private static func limit(_ text: String) throws -> String {
-        if let time = PointInTimeArgument(argument: text) { return Timestamp.text(time.seconds) }
+    private static func limit(_ text: String) throws -> ExportChain.Limit {
+        if let time = PointInTimeArgument(argument: text) { return .time(Timestamp.text(time.seconds)) }
         guard FileManager.default.fileExists(atPath: text) else {
             throw CommandError(
                 .usage,
                 "--at '\(text)': expected \(PointInTimeArgument.expected), or the manifest of one of the exports")
         }
-        return try ExportManifest.read(text).ended
+        return .export(try ExportManifest.read(text))
     }
 }

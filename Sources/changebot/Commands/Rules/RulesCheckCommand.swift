@@ -33,6 +33,13 @@ struct RulesCheckCommand: AsyncParsableCommand {
     @Flag(help: "With --gateway: create the indexes that related documents need (CouchDB).")
     var makeIndexes = false
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "With --gateway: how long to retry while the gateway fails. Default: 5m.", valueName: "duration"),
+        transform: TimeSpan.parse)
+    var retryFor: TimeSpan?
+
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
@@ -73,7 +80,7 @@ struct RulesCheckCommand: AsyncParsableCommand {
         let logger = Logger(label: "changebot") { _ in log }
         let choice = try gateway.choice(environment)
         try choice.requireFile()
-        let contact = GatewayContact(settings: try environment.retries(retryFor: nil), logger: logger)
+        let contact = GatewayContact(settings: try environment.retries(retryFor: retryFor), logger: logger)
         var result = RelatedCostCheck.Result()
         try await GatewayConnection(choice, for: .existing, access, environment, logger).with { gateway in
             result = try await RelatedCostCheck(gateway: gateway, contact: contact, makesIndexes: makeIndexes)

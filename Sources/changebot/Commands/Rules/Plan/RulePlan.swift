@@ -24,6 +24,8 @@ struct RulePlan {
         let omitsRules: Bool
         /// The names of the rules, in order.
         var names: [String] { ruleSet.names }
+        /// Of all rules, also those that are left out: a hash of each definition, by the rule's name.
+        let fingerprints: [String: String]
         /// For how many documents each rule fires, by its index.
         private(set) var fired: [Int]
         /// The number of documents that it would write, delete, or use for an effect.
@@ -34,6 +36,7 @@ struct RulePlan {
         init(_ ruleSet: RuleSet) {
             self.ruleSet = ruleSet.withoutComparing()
             omitsRules = !ruleSet.comparing.isEmpty
+            fingerprints = ruleSet.fingerprints
             decider = self.ruleSet.makeDecider()
             fired = [Int](repeating: 0, count: self.ruleSet.names.count)
         }
@@ -56,9 +59,11 @@ struct RulePlan {
     private(set) var old: Version
     private(set) var new: Version
     private let now: Int
+    /// Nil: all documents.
+    private let matcher: DocumentMatcher?
     private var batch: [JSONText] = []
     private var bytes = 0
-    /// The number of documents that were read.
+    /// The number of documents that were read, and match the selector.
     private(set) var documents = 0
     /// The number of documents for which the versions differ: only with `new`, only with `old`, with both.
     private(set) var added = 0
@@ -69,11 +74,14 @@ struct RulePlan {
     private(set) var unreadableCount = 0
     private static let shownUnreadable = 10
 
-    /// - Parameter now: `$now`, in seconds since 1970.
-    init(old: RuleSet, new: RuleSet, now: Int) {
+    /// - Parameters:
+    ///   - now: `$now`, in seconds since 1970.
+    ///   - filter: Only documents that match it. Nil: all.
+    init(old: RuleSet, new: RuleSet, now: Int, filter: DocumentFilter?) {
         self.old = Version(old)
         self.new = Version(new)
         self.now = now
+        matcher = filter.map { DocumentMatcher($0) }
     }
 
     /// Whether one of the versions has rules that are left out.
@@ -83,6 +91,7 @@ struct RulePlan {
     ///
     /// - Parameter show: Called with each difference, in the order of the documents.
     mutating func add(_ document: PlannedDocument, _ show: (Difference) throws -> Void) async throws {
+        guard isWanted(document) else { return }
         documents += 1
         switch document {
         case .unreadable(let id, let reason):
@@ -93,6 +102,12 @@ struct RulePlan {
             bytes += document.bytes.count
             if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide(show) }
         }
+    }
+
+    /// A document for which the selector can't be decided is wanted, so that it is not overlooked.
+    private func isWanted(_ document: PlannedDocument) -> Bool {
+        guard let matcher, case .document(let document) = document else { return true }
+        return (try? matcher.matches(document.root)) ?? true
     }
 
     /// Decides the documents that were added since the last time.

@@ -56,7 +56,7 @@ struct RulePlanReport {
         if count > shown {
             try Console.write([style.dim("… \(Quantity.count(count - shown)) more; --show N shows more"), ""])
         }
-        try Console.write(Self.table(plan).map { VisibleLine($0) })
+        try Console.write((Self.table(plan) + RuleChanges(plan).lines + [Self.summary(plan)]).map { VisibleLine($0) })
         for line in plan.unreadable { Console.warn("can't be read, so not in the plan: \(line)") }
     }
 
@@ -74,7 +74,7 @@ struct RulePlanReport {
         )
         return rows.map { row in
             row.0.padded(to: widths.0) + "  " + aligned(row.1, widths.1) + "  " + aligned(row.2, widths.2)
-        } + ["", summary(plan)]
+        } + [""]
     }
 
     private static func aligned(_ text: String, _ width: Int) -> String {
@@ -85,7 +85,7 @@ struct RulePlanReport {
     private static func summary(_ plan: RulePlan) -> String {
         let count = plan.added + plan.removed + plan.changed
         let documents = Quantity.count(plan.documents, "document")
-        guard count > 0 else { return "\(documents): both versions do the same" }
+        guard count > 0 else { return "\(documents): as they are now, both versions do the same to them" }
         return "\(documents): \(Quantity.count(count)) differ (\(Quantity.count(plan.added)) touched only with new, "
             + "\(Quantity.count(plan.removed)) only with old, \(Quantity.count(plan.changed)) differently)"
     }
@@ -110,6 +110,7 @@ struct RulePlanReport {
             ] {
                 writer.member(name, raw: "\(count)".utf8)
             }
+            RuleChanges(plan).write(to: &writer)
             for (name, version) in [("old", plan.old), ("new", plan.new)] {
                 writer.name(name)
                 writer.object { writer in
@@ -125,5 +126,37 @@ struct RulePlanReport {
             }
         }
         return writer.bytes
+    }
+}
+
+/// The rules that are not the same in both versions.
+private struct RuleChanges {
+    private let groups: [(name: String, rules: [String])]
+
+    init(_ plan: RulePlan) {
+        let (old, new) = (plan.old.fingerprints, plan.new.fingerprints)
+        let common = new.keys.filter { old[$0] != nil }
+        groups = [
+            ("changed", common.filter { old[$0] != new[$0] }.sorted()),
+            ("added", new.keys.filter { old[$0] == nil }.sorted()),
+            ("removed", old.keys.filter { new[$0] == nil }.sorted()),
+        ]
+    }
+
+    /// One line for each kind of change.
+    var lines: [String] {
+        groups.filter { !$0.rules.isEmpty }.map { name, rules in
+            "\(name): \(rules.map(\.visible).joined(separator: ", "))"
+        }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.name("rules")
+        writer.object { writer in
+            for (name, rules) in groups {
+                writer.name(name)
+                writer.array { writer in for rule in rules { writer.string(rule) } }
+            }
+        }
     }
 }

@@ -17,8 +17,9 @@ struct RulesPlanCommand: AsyncParsableCommand {
             many documents each version would touch, and the first documents for which the two differ. Writes nothing, \
             sends nothing and needs no state.
 
-            Rules with 'changed', enter or leave are left out: they fire for later changes, not for documents as they \
-            are. Related documents and downloads are shown, but not searched or fetched.
+            Only what rules would do to the documents as they are now is compared. Rules with 'changed', enter or leave \
+            are left out: they fire for later changes. So are conflicts and deleted documents. Answers of webhooks, \
+            related documents and downloads are not fetched. The rules that differ between the two files are named.
             """)
 
     @Argument(
@@ -45,6 +46,12 @@ struct RulesPlanCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each document that differs, then one with the counts.")
     var json = false
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How long to retry while the gateway fails. Default: 5m.", valueName: "duration"),
+        transform: TimeSpan.parse)
+    var retryFor: TimeSpan?
+
     @OptionGroup var now: NowOption
     @OptionGroup var color: ColorOption
     @OptionGroup var notes: NoteOptions
@@ -53,7 +60,7 @@ struct RulesPlanCommand: AsyncParsableCommand {
         let environment = Environment()
         let filter = try selector.map { text throws(RuleFilesError) in try DocumentFilter(text, name: "--selector") }
         var plan = RulePlan(
-            old: try Self.rules(old, filter), new: try Self.rules(new, filter), now: try now.seconds(environment))
+            old: try Self.rules(old), new: try Self.rules(new), now: try now.seconds(environment), filter: filter)
         let isQuiet = try notes.isQuiet(environment)
         if !isQuiet, plan.omitsRules {
             Console.warn("rules with 'changed', enter or leave are left out: they fire only for later changes")
@@ -69,8 +76,8 @@ struct RulesPlanCommand: AsyncParsableCommand {
     }
 
     /// - Throws: `RuleFilesError`, also for mappings.
-    private static func rules(_ path: String, _ filter: DocumentFilter?) throws(RuleFilesError) -> RuleSet {
-        try RuleFileSet.load(paths: [path]).ruleSet(filter: filter)
+    private static func rules(_ path: String) throws(RuleFilesError) -> RuleSet {
+        try RuleFileSet.load(paths: [path]).ruleSet()
     }
 
     /// Calls `take` with each live document of the database.
@@ -81,7 +88,7 @@ struct RulesPlanCommand: AsyncParsableCommand {
         let logger = Logger(label: "changebot") { _ in log }
         let choice = try gateway.choice(environment)
         try choice.requireFile()
-        let contact = GatewayContact(settings: try environment.retries(retryFor: nil), logger: logger)
+        let contact = GatewayContact(settings: try environment.retries(retryFor: retryFor), logger: logger)
         try await GatewayConnection(choice, for: .existing, access, environment, logger).with { gateway in
             _ = try await contact.connect(to: gateway, logLevel: .debug)
             var list = DocumentListReader(DocumentPages(of: gateway), contact.makeRetrier())
