@@ -52,7 +52,7 @@ struct Changebot: AsyncParsableCommand {
             command = try parseCommand(arguments)
         } catch {
             if exitCode(for: error) == .success { show(error) }
-            refuse(fullMessage(for: error), arguments)
+            refuse(UsageError.withFullNames(fullMessage(for: error)), arguments)
         }
         await run(command)
     }

@@ -62,7 +62,8 @@ import Testing
 
     @Test(
         arguments: [
-            (["DIR/full.ndjson"], 64, "--output"),
+            (["DIR/full.ndjson"], 64, "See 'changebot export merge --help'"),
+            (["DIR/full.ndjson", "--output", "DIR/m.ndjson", "--at", "2020-01-01"], 64, "at 2020-01-01T23:59:59Z"),
             (["--output", "DIR/m.ndjson"], 64, "<file>"),
             (["DIR/full.ndjson", "DIR/two.ndjson", "--output", "DIR/m.ndjson"], 78, "an increment is missing: "),
             (["DIR/full.ndjson", "--output", "DIR/full.ndjson"], 64, "are the same file"),

@@ -73,6 +73,31 @@ import Testing
         #expect(!found.contains("without `a: { $exists: true }`") && found.contains("without `a: { $eq: 1 }`"))
     }
 
+    /// Without `on`, the rule would also fire for a document that already matched.
+    @Test func earlierDocumentsAreTriedForRulesWithEnter() async throws {
+        let text = yaml(
+            "when: { a: 1 }, on: [enter], then: [emit: { file: e.ndjson }]",
+            [
+                "given: { _id: x, a: 1 }, expect: { fired: [a] }", "given: { _id: x, a: 2 }, expect: { fired: [] }",
+            ])
+        let mutant = try #require(
+            try await fileSet(text).runMutants(now: 0).survivors.first { $0.change == "without `on`" })
+        #expect(
+            mutant.missingTest?.contains { $0.hasPrefix("before: ") } == true,
+            "\(String(describing: mutant.difference))")
+    }
+
+    /// A rule that fails is wrong: no test should say that this is right.
+    @Test func failuresAreNotExpected() async throws {
+        let text = yaml(
+            "when: { a: { $in: [x, y] } }, if: '(.a | if . == \"y\" then error(\"no\") else . end) == \"x\"', then: [merge: { b: 1 }]",
+            [
+                "given: { a: x }, expect: { fired: [a] }", "given: { a: z }, expect: { fired: [] }",
+            ])
+        let failing = try await fileSet(text).runMutants(now: 0).survivors.filter { $0.difference?.isFailure == true }
+        #expect(!failing.isEmpty && failing.allSatisfy { $0.missingTest == nil })
+    }
+
     @Test func completeTestsNoticeEveryChange() async throws {
         let tests = [
             "given: { type: task, n: 5 }, expect: { patch: [{ op: add, path: /m, value: 1 }] }",

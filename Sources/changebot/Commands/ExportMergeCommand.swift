@@ -81,7 +81,11 @@ struct ExportMergeCommand: AsyncParsableCommand {
 
     /// - Throws: ``CommandError`` with 64; `TransferError` if the manifest is not valid.
     private static func limit(_ text: String) throws -> ExportChain.Limit {
-        if let time = PointInTimeArgument(argument: text) { return .time(Timestamp.text(time.seconds)) }
+        if let time = PointInTimeArgument(argument: text) {
+            // A date means the whole day.
+            let isDate = text.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil
+            return .time(Timestamp.text(time.seconds + (isDate ? 86_399 : 0)))
+        }
         guard FileManager.default.fileExists(atPath: text) else {
             throw CommandError(
                 .usage,

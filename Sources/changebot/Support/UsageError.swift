@@ -30,6 +30,12 @@ struct UsageError {
         advice = lines[(start ?? lines.count)...].map(String.init)
     }
 
+    /// The parser's message with the full names of commands in its last line: it knows only the last word of those that
+    /// it parses without their parents.
+    static func withFullNames(_ message: String) -> String {
+        message.replacing("See 'merge --help'", with: "See 'changebot export merge --help'")
+    }
+
     func report() {
         Console.complain(
             ["changebot: error: " + VisibleLine(message)] + advice.map { VisibleLine($0) },

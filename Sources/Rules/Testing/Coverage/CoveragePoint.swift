@@ -61,6 +61,7 @@ extension CoveragePoint {
         case (_, .fires): "never fires"
         case (_, .runs): "never runs"
         case (_, .applies): "never applies"
+        case (.on, .false) where missing.count == 1: "never false: add a test whose before already matches"
         default: missing.count == 2 ? "never evaluated" : "never \(missing[0].rawValue)"
         }
     }

@@ -67,11 +67,12 @@ struct DistinguishingSearch {
             given = VariedValues.matching(given, rules[0])
         }
         var trials = [Trial(given: given, before: test.before)]
+        // Rules with `changed`, `enter` or `leave` also depend on the earlier state.
+        let before = rules.contains { $0.edges != nil } ? given.jsonText : nil
+        if before != nil { trials.append(Trial(given: given, before: before)) }
         for document in values.variants(of: given, for: rules, limit: Self.trialLimit) {
             trials.append(Trial(given: document, before: test.before))
-            if candidate.changed.edges != nil, test.before != nil {
-                trials.append(Trial(given: document, before: test.given))
-            }
+            if before != nil { trials.append(Trial(given: document, before: before)) }
         }
         return trials
     }
@@ -149,7 +150,9 @@ struct DistinguishingSearch {
         let document = FlowText.text(trial.given)
         lines.append("given: " + document)
         lines.append("expect: " + expected.expectation(showing: member))
-        return Mutant.Difference(document: document, member: member, expected: value, actual: other, test: lines)
+        return Mutant.Difference(
+            document: document, member: member, expected: value, actual: other, test: lines,
+            isFailure: expected.isFailure)
     }
 }
 

@@ -18,6 +18,8 @@ package struct Mutant: Sendable {
 
     /// Whether a test is certainly missing.
     package var isUntested: Bool { difference != nil || !isRuleTested }
+    /// The test to add. Nil if none was found, and if it would expect that the rule fails.
+    package var missingTest: [String]? { difference.flatMap { $0.isFailure ? nil : $0.test } }
 
     /// How the changed rule differs for one document.
     package struct Difference: Sendable {
@@ -31,6 +33,8 @@ package struct Mutant: Sendable {
         package let actual: String
         /// A test that fails because of the change: the lines of an element of `tests`, without indentation.
         package let test: [String]
+        /// Whether the rule as written fails for the document: probably the rule is wrong, and not its tests.
+        package let isFailure: Bool
     }
 }
 

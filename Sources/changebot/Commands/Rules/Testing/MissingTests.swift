@@ -13,7 +13,7 @@ struct MissingTests {
     func write(isQuiet: Bool) throws {
         var refusals: [String] = []
         for file in mutants.files {
-            let tests = Self.distinct(file.survivors.compactMap(\.difference?.test))
+            let tests = Self.distinct(file.survivors.compactMap(\.missingTest))
             if tests.isEmpty { continue }
             let addition = TestAddition(path: file.path, bytes: try InputLines.whole(file.path))
             let bytes: [UInt8]

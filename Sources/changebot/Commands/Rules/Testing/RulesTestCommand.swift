@@ -73,7 +73,7 @@ struct RulesTestCommand: AsyncParsableCommand {
         var untested = report.untested
         if write, let mutants = report.mutants, untested != nil {
             try MissingTests(mutants).write(isQuiet: notes.isQuiet(Environment()))
-            if mutants.untested.allSatisfy({ $0.difference != nil }) { untested = nil }
+            untested = report.leftAfterWriting(mutants)
         }
         let messages = [report.shortfall, untested].compactMap(\.self)
         if !messages.isEmpty { throw CommandError(.incomplete, listing: messages, isListing: false) }

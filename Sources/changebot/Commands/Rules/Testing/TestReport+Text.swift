@@ -21,6 +21,10 @@ extension TestReport {
         for (index, line) in difference.test.enumerated() {
             lines.append(VisibleLine("    \(index == 0 ? "- " : "  ")\(line)"))
         }
+        if difference.isFailure {
+            let advice = "    # the rules fail for this document: correct them, or add the test if they should"
+            lines.append(style.yellow(advice))
+        }
         return lines + [style.dim("    # with the change, \(difference.member) is \(difference.actual)")]
     }
 

@@ -42,6 +42,15 @@ struct TestReport {
             + "shown, or add --write to append them to the rule files"
     }
 
+    /// Why tests are still missing after the others were added to the files. Nil if none is.
+    func leftAfterWriting(_ mutants: MutantRun) -> String? {
+        let count = mutants.untested.count { $0.missingTest == nil }
+        guard count > 0 else { return nil }
+        return
+            "\(count.counted("change")) of the rules still \(count == 1 ? "fails" : "fail") no test: for these, correct the "
+            + "rules or add tests yourself, as it is said above"
+    }
+
     /// Why the coverage is too low. Nil if it is not.
     var shortfall: String? {
         guard let coverage, let threshold, coverage.share.permille < threshold else { return nil }
