@@ -21,9 +21,10 @@ extension EditedRuleFile {
     }
 
     private func reference(_ node: Int) -> RuleFileReference? {
-        guard isOnDisk, outline[node].content == .scalar, let place = FilePlace(outline.path(to: node)) else {
-            return nil
-        }
+        // Most values are not paths, so their places are not looked at.
+        guard isOnDisk, outline[node].content == .scalar, let name = outline.nearestName(of: node),
+            FilePlace.names.contains(name), let place = FilePlace(outline.path(to: node))
+        else { return nil }
         var folder: String?
         if place.isInFolder, let parent = outline[node].parent {
             folder = outline.member("folder", of: parent).map(text)

@@ -1,4 +1,5 @@
 import Foundation
+import Rules
 import TestKit
 import Testing
 
@@ -57,6 +58,55 @@ import Testing
         let recipe = try #require(Recipe.all.first { $0.name == "keep-last-version" })
         let text = recipe.text(["first": "total", "second": "customer"], path: "a.yaml")
         #expect(text.contains("remember: [total, customer]"))
+    }
+
+    // MARK: - Several recipes in one file
+
+    private static let mine = """
+        version: 1
+        rules:
+          - name: mine
+            when: { type: mine, done: { $exists: false } }
+            then: [{ merge: { done: true } }]
+
+        """
+
+    private func added(_ recipe: Recipe, _ values: [String: String], to text: String) throws -> String {
+        let other = recipe.text(recipe.completed(values), path: "a.yaml")
+        let bytes = try RuleFileAddition(path: "a.yaml", bytes: Array(text.utf8)).adding(rulesOf: Array(other.utf8))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func expectPassingTests(_ text: String, _ title: String) async {
+        let read = RuleFileSet.read(path: "a.yaml", bytes: Array(text.utf8), attachments: .nowhere)
+        #expect(read.errors == [], "\(title): \(text)")
+        let results = await read.set.runTests(now: 0)
+        #expect(!results.isEmpty && results.allSatisfy(\.hasPassed), "\(title): \(results.filter { !$0.hasPassed })")
+    }
+
+    /// The tests pass, also if the rules are for the same documents.
+    @Test(arguments: recipes) func recipeCanBeAddedAgainWithAnotherValue(recipe: String) async throws {
+        let recipe = try #require(Recipe.all.first { $0.name == recipe })
+        let first = try added(recipe, [:], to: Self.mine)
+        #expect(first.hasPrefix(Self.mine))
+        await expectPassingTests(first, recipe.name)
+        for parameter in recipe.parameters {
+            let value =
+                switch parameter.kind {
+                case .number: "31"
+                case .url: "https://example.org/other"
+                case .text, .member: "other"
+                case .file: "other.png"
+                }
+            let text = try added(recipe, [parameter.name: value], to: first)
+            #expect(text.hasPrefix(Self.mine) && text.contains(value))
+            await expectPassingTests(text, "\(recipe.name), \(parameter.name)")
+        }
+        #expect(throws: RuleFileAddition.Refusal.self) { try added(recipe, [:], to: first) }
+    }
+
+    @Test func allRecipesFitIntoOneFile() async throws {
+        await expectPassingTests(try Recipe.all.reduce(Self.mine) { try added($1, [:], to: $0) }, "all")
     }
 
     // MARK: - Refused

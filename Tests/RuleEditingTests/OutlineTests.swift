@@ -61,6 +61,20 @@ import Testing
         #expect(Self.shape("{\"a\": [\n{\"b\": 1,\n\"c\":\n}", isJSON: true) == "{a:[{b:. c:_}]}")
     }
 
+    /// Lenses look at the way to each value, so a way must not search for its elements.
+    @Test func wayLeadsToItsNode() {
+        for (text, isJSON) in [
+            ("a:\n  - b: [x, { c: y }]\n  - z\nd: [[1, 2], 3]\n", false), ("{\"a\": [[1], {}]}", true),
+        ] {
+            let outline = OutlineReader(Array(text.utf8), isJSON: isJSON).outline
+            for index in outline.nodes.indices {
+                #expect(outline.node(at: outline.path(to: index)) == index)
+                for (place, child) in outline[index].children.enumerated() { #expect(outline.places[child] == place) }
+            }
+            #expect(outline.node(at: [.member("none"), .element(0)]) == nil)
+        }
+    }
+
     /// Every prefix and every deletion of a byte can be read, and no range is outside of the text.
     @Test func anyTextCanBeRead() {
         let text = "a: {b: [1, 'x\n y', \"z\"], c}\nd:\n  - e: |\n      f\n  - g: h\n- i\n\tj: k # l\n"

@@ -35,6 +35,15 @@ import Testing
         }
     }
 
+    @Test func refusalOfATestSaysWhatToDo() async throws {
+        try await PlayTestBed.with { bed in
+            bed.samples.add(Sample(try JSONText("{}"), origin: "test"))
+            let text = PlayTestBed.rules + "tests: []\n"
+            let answer = try await bed.ask("test", #"{"file":0,"text":\#(text.json),"number":0}"#).answer
+            #expect(answer["error"]?.string?.hasSuffix("one '- ' for each test; write it without brackets") == true)
+        }
+    }
+
     @Test func largeDocumentBecomesNoTest() async throws {
         try await PlayTestBed.with { bed in
             let long = String(repeating: "x", count: 100_000)

@@ -136,7 +136,7 @@ import Testing
         let before = try await fileSet(text).runMutants(now: 0)
         #expect(!before.untested.isEmpty && before.untested.count == before.survivors.count, "\(before.survivors)")
         let tests = before.survivors.compactMap(\.difference?.test)
-        let bytes = try TestAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests)
+        let bytes = try RuleFileAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests: tests)
         let after = try fileSet(String(decoding: bytes, as: UTF8.self))
         #expect(await after.runTests(now: 0).allSatisfy(\.hasPassed))
         let left = await after.runMutants(now: 0).survivors
@@ -162,7 +162,7 @@ import Testing
         let rules = try ruleSet(
             "version: 1\nrules:\n  - { name: a, when: { a: 1, b: 2 }, if: .c, then: [delete: {}] }\n")
         var input = DecisionInput(try JSONText(#"{"a":1,"b":3}"#))
-        input.recorder = recorder.rules
+        input.test.recorder = recorder.rules
         let decision = try #require(await rules.makeDecider().decide(on: [input], now: 0).first)
         let reached = recorder.end(decision)
         let points = (0..<5).filter { reached.contains(CoverageRecorder.Place(rule: 0, point: $0)) }
@@ -197,7 +197,7 @@ import Testing
         let run = try await fileSet(text).runMutants(now: 0)
         let tests = run.survivors.compactMap(\.difference?.test)
         #expect(run.survivors.count == run.count && tests.count == run.count, "\(run.survivors)")
-        let bytes = try TestAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests)
+        let bytes = try RuleFileAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests: tests)
         #expect(try await fileSet(String(decoding: bytes, as: UTF8.self)).runMutants(now: 0).survivors.isEmpty)
     }
 
@@ -221,7 +221,7 @@ import Testing
         let run = try await fileSet(text).runMutants(now: 0)
         #expect(run.untested.count == run.survivors.count && run.count > 4)
         let tests = run.survivors.compactMap(\.difference?.test)
-        let bytes = try TestAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests)
+        let bytes = try RuleFileAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests: tests)
         let left = try await fileSet(String(decoding: bytes, as: UTF8.self)).runMutants(now: 0).survivors
         #expect(left.isEmpty, "\(left)")
     }
@@ -231,7 +231,7 @@ import Testing
     private let test = ["name: n", "given: { a: 1 }", "expect: { fired: [] }"]
 
     private func added(_ text: String, path: String = "r.yaml") throws -> String {
-        String(decoding: try TestAddition(path: path, bytes: Array(text.utf8)).adding([test]), as: UTF8.self)
+        String(decoding: try RuleFileAddition(path: path, bytes: Array(text.utf8)).adding(tests: [test]), as: UTF8.self)
     }
 
     @Test func testsAreAppendedWithTheIndentationOfTheFile() throws {
@@ -260,10 +260,10 @@ import Testing
             "r.yaml:3:8: 'tests'"
         ),
         ("version: 1\nrules: []\ntests: []\n", "r.yaml", "r.yaml:3:8: 'tests' must be a list with one '- '"),
-        (#"{"version":1,"rules":[]}"#, "r.json", "r.json:1:1: tests can be added only to YAML files; add the tests"),
+        (#"{"version":1,"rules":[]}"#, "r.json", "r.json:1:1: tests can be added only to YAML files; write them"),
     ])
     func otherFilesAreRefused(text: String, path: String, message: String) throws {
-        let refusal = #expect(throws: TestAddition.Refusal.self) { try added(text, path: path) }
+        let refusal = #expect(throws: RuleFileAddition.Refusal.self) { try added(text, path: path) }
         #expect(refusal?.description.hasPrefix(message) == true, "\(refusal?.description ?? "")")
     }
 

@@ -28,7 +28,7 @@ import Testing
 
     private func added(_ text: String, path: String = "r.yaml") throws -> String {
         String(
-            decoding: try RuleAddition(path: path, bytes: Array(text.utf8)).adding(Array(Self.other.utf8)),
+            decoding: try RuleFileAddition(path: path, bytes: Array(text.utf8)).adding(rulesOf: Array(Self.other.utf8)),
             as: UTF8.self)
     }
 
@@ -68,14 +68,93 @@ import Testing
         #expect(try added("version: 1\nrules:\n  - nam: a\n").contains("  - name: b\n"))
     }
 
+    // MARK: - Unchanged elements
+
+    private static let test = "tests:\n  - name: t\n    expect: { fired: [] }\n    given:\n      note: "
+
+    /// The end of the last test is a part of a text, although it looks like a comment or an empty line.
+    @Test(
+        arguments: [
+            "|\n        Hello\n        # Heading\n", "|\n        Hello\n\n        # Heading\n\n",
+            "|+\n        Hello\n\n",
+            ">-\n        Hello\n        # Heading", "|+\n        Hello\n        # Heading\n\n",
+            "\"Hello\n        # Heading\"\n", "Hello\n        world\n        # a comment\n",
+        ], ["", "\n# the rules\nrules:\n  - { name: a, when: { a: 1 }, then: [{ merge: { a: 2 } }] }\n"])
+    func textOfTheLastElementStays(_ note: String, _ end: String) throws {
+        let rules = end.isEmpty ? "rules: [{ name: a, when: { a: 1 }, then: [{ merge: { a: 2 } }] }]\n" : ""
+        let text = "version: 1\n" + rules + Self.test + note + end
+        for ending in ["\n", "\r\n"] {
+            let old = try YAMLText(path: "r.yaml", bytes: Array(text.replacing("\n", with: ending).utf8))
+            let bytes = try RuleFileAddition(path: "r.yaml", bytes: old.bytes)
+                .adding(tests: [["name: n", "given: {}", "expect: { fired: [] }"]])
+            let new = try YAMLText(path: "r.yaml", bytes: bytes)
+            #expect(new.elements(of: "tests").count == 2)
+            #expect(new.elements(of: "tests").first?.json == old.elements(of: "tests").first?.json)
+            #expect(new.member("rules")?.value.json == old.member("rules")?.value.json)
+        }
+    }
+
+    @Test func commentBeforeARuleStaysWithIt() throws {
+        let other = """
+            version: 1
+            rules:
+              - name: x
+                when: { type: b }
+                then: [{ merge: { b: 1 } }]
+
+              # The other one.
+              - name: y
+                when: { type: c }
+                then: [{ merge: { b: 1 } }]
+
+            """
+        let text = "version: 1\nrules:\n- name: a\n  when: { type: a }\n  then: [{ merge: { a: 1 } }]\n"
+        let bytes = try RuleFileAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(rulesOf: Array(other.utf8))
+        let added = String(decoding: bytes, as: UTF8.self)
+        #expect(added.hasPrefix(text + "- name: x\n  when: { type: b }\n"))
+        #expect(added.contains("\n\n# The other one.\n- name: y\n") && errors(added) == [])
+    }
+
+    @Test func ruleWhoseNameIsTakenGetsANumber() throws {
+        let first = "version: 1\nrules:\n  - { name: b, when: { type: a }, then: [{ merge: { a: 1 } }] }\n"
+        let text = try added(first)
+        #expect(errors(text) == [] && text.contains("- name: b-2\n") && text.contains("fired: [b-2]"))
+        #expect(text.contains("- name: b fires\n"))
+        let refusal = #expect(throws: RuleFileAddition.Refusal.self) { try added(Self.other) }
+        #expect(refusal?.description == "r.yaml:4:1: the file has these rules already; choose other values")
+    }
+
+    @Test func resultIsChecked() {
+        let mapping =
+            "version: 1\nkind: mapping\nrules:\n  - { name: a, when: { a: 1 }, then: [{ merge: { a: 2 } }] }\n"
+        let other =
+            "version: 1\nrules:\n  - name: b\n    when: {}\n    then: [delete: {}]\n"
+            + "tests:\n  - name: t\n    before: {}\n    given: {}\n    expect: { fired: [] }\n"
+        let refusal = #expect(throws: RuleFileAddition.Refusal.self) {
+            try RuleFileAddition(path: "r.yaml", bytes: Array(mapping.utf8)).adding(rulesOf: Array(other.utf8))
+        }
+        #expect(refusal?.description.contains("would not be valid with what is added: ") == true)
+        let twice = #expect(throws: RuleFileAddition.Refusal.self) {
+            try RuleFileAddition(path: "r.yaml", bytes: Array(Self.other.utf8))
+                .adding(tests: [["name: n", "given: { a: 1, a: 2 }", "expect: { fired: [] }"]])
+        }
+        #expect(twice?.description.contains("the key 'a' appears twice") == true)
+    }
+
+    @Test func listWithoutElementsGetsItsFirst() throws {
+        let text =
+            "version: 1\nrules:\n  - { name: a, when: {}, then: [{ merge: { a: 1 } }] }\ntests:\n    # none yet\n"
+        #expect(errors(try added(text)) == [])
+    }
+
     @Test(arguments: [
-        ("rules: [\n", "r.yaml", "r.yaml:1:1: "),
+        ("rules: [\n", "r.yaml", "r.yaml:2:1: "),
         ("version: 1\nrules: []\n", "r.yaml", "r.yaml:2:8: 'rules' must be a list"),
         ("version: 1\nrules: [{ name: a }]\n", "r.yaml", "r.yaml:2:8: "),
         (#"{"version":1,"rules":[]}"#, "r.json", "r.json:1:1: "),
-        ("- a\n", "r.yaml", "r.yaml:1:1: rules can be added only to a YAML object"),
+        ("- a\n", "r.yaml", "r.yaml:1:1: rules and tests can be added only to a YAML object"),
     ]) func otherFilesAreRefused(_ text: String, _ path: String, _ message: String) throws {
-        let refusal = #expect(throws: RuleAddition.Refusal.self) { try added(text, path: path) }
+        let refusal = #expect(throws: RuleFileAddition.Refusal.self) { try added(text, path: path) }
         #expect(refusal?.description.hasPrefix(message) == true, "\(refusal?.description ?? "")")
     }
 }
@@ -112,7 +191,8 @@ import Testing
         #expect(set.usesTime)
         let test = try #require(RecordedTest(report, named: nil, before: earlier, now: now))
         let text = String(
-            decoding: try TestAddition(path: "r.yaml", bytes: Array(rules.utf8)).adding([test.lines]), as: UTF8.self)
+            decoding: try RuleFileAddition(path: "r.yaml", bytes: Array(rules.utf8)).adding(tests: [test.lines]),
+            as: UTF8.self)
         let read = RuleFileSet.read(path: "r.yaml", bytes: Array(text.utf8), attachments: .nowhere)
         #expect(read.errors == [])
         // Another time than the recorded one.

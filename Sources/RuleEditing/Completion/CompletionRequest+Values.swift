@@ -82,7 +82,7 @@ extension CompletionRequest {
     /// The `folder` next to a `file`.
     private func siblingFolder(_ path: [OutlineStep]) -> String? {
         let whole = file.outline
-        guard let node = whole.nodes.indices.first(where: { whole.path(to: $0) == Array(path.dropLast()) }),
+        guard let node = whole.node(at: path.dropLast()),
             let folder = whole.member("folder", of: node), whole[folder].content == .scalar
         else { return nil }
         return file.text(of: folder)
@@ -94,6 +94,12 @@ struct FilePlace {
     let isFolder: Bool
     /// Whether the path is relative to a `folder` next to it.
     let isInFolder: Bool
+
+    private static let secretNames: Set = [
+        "secret_files", "token_file", "password_file", "ca_file", "certificate_file", "key_file",
+    ]
+    /// The names of the members that may have paths.
+    static let names = secretNames.union(["file", "folder"])
 
     /// Nil if the value at this place is not a path.
     init?(_ path: [OutlineStep]) {
@@ -108,7 +114,7 @@ struct FilePlace {
                 return nil
             }
         case "folder": guard isFolder else { return nil }
-        case "secret_files", "token_file", "password_file", "ca_file", "certificate_file", "key_file":
+        case _ where Self.secretNames.contains(last):
             guard isRule else { return nil }
         default: return nil
         }
@@ -121,7 +127,7 @@ extension [OutlineStep] {
     var namesRule: Bool {
         let names = compactMap(\.name)
         if names == ["tests", "expect", "fired"] { return last?.name == nil }
-        return names == ["tests", "expect", "effects", "rule"]
+        return names == ["tests", "expect", "effects", "rule"] || names == ["tests", "only"] && last?.name == nil
     }
 }
 

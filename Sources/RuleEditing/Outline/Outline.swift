@@ -31,6 +31,9 @@ struct Outline: Sendable {
     /// The first is the file. Children come after their parents.
     private(set) var nodes = [Node(range: 0..<0, origin: 0, parent: nil)]
 
+    /// For each node its place among the children of its parent.
+    private(set) var places = [0]
+
     subscript(index: Int) -> Node {
         get { nodes[index] }
         set { nodes[index] = newValue }
@@ -39,6 +42,7 @@ struct Outline: Sendable {
     /// Adds a member or an element, and returns its index.
     mutating func add(_ node: Node, to parent: Int) -> Int {
         nodes.append(node)
+        places.append(nodes[parent].children.count)
         nodes[parent].children.append(nodes.count - 1)
         return nodes.count - 1
     }
@@ -99,11 +103,34 @@ extension Outline {
             if let name = nodes[current].name {
                 steps.append(.member(name))
             } else {
-                steps.append(.element(nodes[parent].children.firstIndex(of: current) ?? 0))
+                steps.append(.element(places[current]))
             }
             current = parent
         }
         return steps.reversed()
+    }
+
+    /// The name of the member that is a node, or whose list contains it. Nil for the file and its elements.
+    func nearestName(of index: Int) -> String? {
+        var current: Int? = index
+        while let node = current {
+            if let name = nodes[node].name { return name }
+            current = nodes[node].parent
+        }
+        return nil
+    }
+
+    /// The node that a way leads to, without the members of the same names that follow.
+    func node(at path: [OutlineStep]) -> Int? {
+        path.reduce(0) { index, step in
+            index.flatMap { index in
+                switch step {
+                case .member(let name): member(name, of: index)
+                case .element(let place):
+                    nodes[index].children.indices.contains(place) ? nodes[index].children[place] : nil
+                }
+            }
+        }
     }
 
     /// Whether the file is a mapping.

@@ -76,8 +76,8 @@ extension PlayAnswers {
                 422,
                 "the document is too large for a test; use a smaller one, of at most \(RecordedTest.lengthLimit) bytes")
         }
-        do throws(TestAddition.Refusal) {
-            let changed = try TestAddition(path: file.path, bytes: Array(text.utf8)).adding([test.lines])
+        do throws(RuleFileAddition.Refusal) {
+            let changed = try RuleFileAddition(path: file.path, bytes: Array(text.utf8)).adding(tests: [test.lines])
             return Self.answer { $0.member("text", string: String(decoding: changed, as: UTF8.self)) }
         } catch {
             throw Refusal(422, error.description)

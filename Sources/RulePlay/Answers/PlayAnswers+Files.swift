@@ -111,10 +111,10 @@ extension PlayAnswers {
         let values = body.texts("values")
         try recipe.check(values)
         let made = recipe.text(values, file.path)
-        let addition = RuleAddition(path: file.path, bytes: Array(try body.text("text").utf8))
+        let addition = RuleFileAddition(path: file.path, bytes: Array(try body.text("text").utf8))
         let text: [UInt8]
-        do throws(RuleAddition.Refusal) {
-            text = try addition.adding(Array(made.utf8))
+        do throws(RuleFileAddition.Refusal) {
+            text = try addition.adding(rulesOf: Array(made.utf8))
         } catch {
             throw Refusal(422, error.description)
         }

@@ -3,8 +3,8 @@ package import LosslessJSON
 internal import RuleEditing
 internal import Rules
 
-/// Answers the requests of the page. Independent of sockets. Writes only the given rule files, and only if the page asks
-/// for it.
+/// Answers the requests of the page. Independent of sockets. Writes the given rule files when the page saves them, and
+/// creates the pictures of a recipe beside them when it is added. Writes nothing else.
 package struct PlayAnswers: Sendable {
     /// The maximum number of bytes of a request: a text in which every character is escaped, and a document.
     static let bodyLimit = 6 * PlayFile.lengthLimit + 2 * SampleStore.typedLimit

@@ -22,8 +22,16 @@ package struct DecisionInput: Sendable {
     package let countsOnly: Bool
     /// Whether it has other leaf revisions. Rules with `resolve` then apply first; if one fires, no other rule applies.
     package let isInConflict: Bool
-    /// Records what the rules evaluate. Nil, except in tests of rules.
-    var recorder: CoverageRecorder?
+
+    /// What only tests of rules set.
+    struct Test: Sendable {
+        /// The names of the rules that take part. Nil: all.
+        var participants: Set<String>?
+        /// Records what the rules evaluate.
+        var recorder: CoverageRecorder?
+    }
+
+    var test = Test()
 
     /// The changed document that this one is related to.
     struct Source: Sendable {
@@ -37,6 +45,8 @@ package struct DecisionInput: Sendable {
 
     /// Nil unless the document is decided as a related document.
     let source: Source?
+
+    var recorder: CoverageRecorder? { test.recorder }
 
     /// The document's id before the rules run. Empty if it has none.
     var id: String { document.root["_id"]?.string ?? "" }

@@ -26,7 +26,7 @@ struct DecisionRun {
     private var attempt: RuleAttempt?
     /// The outcomes for repeating the attempt's step after a download.
     private var repeated: [JQOutcome]?
-    /// The rules that failed and are skipped from now on.
+    /// The rules that do not take part, and those that failed and are skipped from now on.
     private var skipped: Set<Int> = []
     private var programTime: ProgramTime
 
@@ -74,6 +74,13 @@ struct DecisionRun {
         decision.isMapping = ruleSet.kind == .mapping
         draft = Draft(document: input.document, now: now)
         candidates = ruleSet.index.makeBits()
+        skipped = absent
+    }
+
+    /// The rules that do not take part.
+    private var absent: Set<Int> {
+        guard let participants = input.test.participants else { return [] }
+        return Set(ruleSet.rules.indices.filter { !participants.contains(ruleSet.rules[$0].name) })
     }
 
     /// Provides the answer that a step requested.
@@ -88,7 +95,7 @@ struct DecisionRun {
 
     /// Starts the decision over, with all answers so far.
     mutating func startOver() {
-        skipped = []
+        skipped = absent
         programTime = ProgramTime(programTime.limits)
         decision = Decision(input.document)
         decision.isMapping = ruleSet.kind == .mapping

@@ -15,7 +15,7 @@ enum KeyPlace {
         add(["when", "unless", "if", "on", "changed", "remember", "first", "then", "on_error", "allow"], rule)
         add(["comment", "description", "note", "notes"], "write it as a comment, after '# '")
         add(["enabled", "disabled"], "to switch a rule off, write '# ' before each of its lines")
-        add(["given", "before", "in_conflict", "expect"], test)
+        add(["given", "only", "before", "in_conflict", "expect"], test)
         add(["fired", "effects", "blobs", "deleted"], expectation)
         return remedies
     }()

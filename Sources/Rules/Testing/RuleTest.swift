@@ -6,6 +6,8 @@ struct RuleTest: Sendable {
     let name: String
     let position: SourcePosition
     let given: JSONText
+    /// The names of the rules that take part. Nil: all.
+    let only: [String]?
     /// The document as the rules last saw it. Nil: they see it for the first time.
     let before: JSONText?
     /// Whether the document has other leaf revisions.
@@ -18,7 +20,7 @@ struct RuleTest: Sendable {
 }
 
 extension RuleTest {
-    private static let keys = ["name", "before", "given", "in_conflict", "now", "slurp", "expect"]
+    private static let keys = ["name", "only", "before", "given", "in_conflict", "now", "slurp", "expect"]
 
     /// Nil, with errors, if the node is not a test.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -29,6 +31,7 @@ extension RuleTest {
         else { return nil }
         let errorCount = errors.errors.count
         let name = object.requiredText("name", "say what the test shows")
+        let only = object.node("only").flatMap { RuleExpectation.names($0, "only", reading) }
         let before = object.node("before").flatMap { Self.before($0, reading) }
         let given = object.required("given", "give the document: given: { _id: t1, type: task }")
         if let given, case .object = given.content {
@@ -49,8 +52,8 @@ extension RuleTest {
         }
         guard errors.errors.count == errorCount, let name, let given, let expectation else { return nil }
         self.init(
-            name: name, position: node.position, given: given.jsonText, before: before, isInConflict: isInConflict,
-            now: now, slurps: slurps, expectation: expectation)
+            name: name, position: node.position, given: given.jsonText, only: only, before: before,
+            isInConflict: isInConflict, now: now, slurps: slurps, expectation: expectation)
     }
 
     private static func before(_ node: SourceNode, _ reading: RuleReading) -> JSONText? {
@@ -169,7 +172,7 @@ extension RuleExpectation {
             errors.report(
                 at: node.position, "'expect' is empty, so the test checks nothing; say what is expected: { fired: [] }")
         }
-        fired = object.node("fired").flatMap { Self.names($0, reading) }
+        fired = object.node("fired").flatMap { Self.names($0, "fired", reading) }
         document = Self.value(object, "document", "an object") { if case .object = $0 { true } else { false } }
         patch = Self.value(object, "patch", "a list (a JSON Patch)") { if case .list = $0 { true } else { false } }
         effects = Self.value(object, "effects", "a list of objects") { if case .list = $0 { true } else { false } }
@@ -210,10 +213,11 @@ extension RuleExpectation {
         return node.jsonText
     }
 
-    private static func names(_ node: SourceNode, _ reading: RuleReading) -> [String]? {
+    /// The names of rules, in a list.
+    fileprivate static func names(_ node: SourceNode, _ key: String, _ reading: RuleReading) -> [String]? {
         guard case .list(let elements) = node.content, elements.allSatisfy({ $0.text != nil }) else {
-            let remedy = node.text.map { "write fired: [\(DisplayText.plain($0))]" } ?? "write fired: [] for none"
-            reading.errors.report(at: node.position, "'fired' must be a list of rule names; \(remedy)")
+            let remedy = node.text.map { "write \(key): [\(DisplayText.plain($0))]" } ?? "write \(key): [] for none"
+            reading.errors.report(at: node.position, "'\(key)' must be a list of rule names; \(remedy)")
             return nil
         }
         for element in elements { checkRule(element, reading) }

@@ -71,7 +71,7 @@ extension RuleTest {
         var lastSeen: [String: LastSeen] = [:]
         if let before { lastSeen = await ruleSet.lastSeen(of: before, now: now) }
         var input = input(given, lastSeen: lastSeen)
-        input.recorder = recorder
+        input.test.recorder = recorder
         return await ruleSet.makeDecider().decide(on: [input], now: now).first
     }
 
@@ -79,9 +79,11 @@ extension RuleTest {
     ///
     /// - Parameter lastSeen: The states of the document that rules last saw, by the rule's name.
     func input(_ given: JSONText, lastSeen: [String: LastSeen]) -> DecisionInput {
-        DecisionInput(
+        var input = DecisionInput(
             given, isDeleted: given.root["_deleted"]?.bool == true, lastSeen: lastSeen,
             isLost: given.root["_removed"]?.bool == true, isInConflict: isInConflict)
+        input.test.participants = only.map(Set.init)
+        return input
     }
 
     func report(_ decision: Decision, _ ruleSet: RuleSet) -> DecisionReport {

@@ -142,9 +142,8 @@ struct FileMutants {
 extension RuleTest {
     /// Documents for the first tests of a file are variants of this one.
     fileprivate static let empty = RuleTest(
-        name: "", position: .start, given: SourceNode.firstDocument.jsonText, before: nil, isInConflict: false,
-        now: nil,
-        slurps: [], expectation: RuleExpectation())
+        name: "", position: .start, given: SourceNode.firstDocument.jsonText, only: nil, before: nil,
+        isInConflict: false, now: nil, slurps: [], expectation: RuleExpectation())
 }
 
 extension SourceNode {

@@ -15,9 +15,9 @@ struct MissingTests {
         for file in mutants.files {
             let tests = Self.distinct(file.survivors.compactMap(\.missingTest))
             if tests.isEmpty { continue }
-            let addition = TestAddition(path: file.path, bytes: try InputLines.whole(file.path))
+            let addition = RuleFileAddition(path: file.path, bytes: try InputLines.whole(file.path))
             let bytes: [UInt8]
-            do throws(TestAddition.Refusal) { bytes = try addition.adding(tests) } catch {
+            do throws(RuleFileAddition.Refusal) { bytes = try addition.adding(tests: tests) } catch {
                 refusals.append(error.description)
                 continue
             }
