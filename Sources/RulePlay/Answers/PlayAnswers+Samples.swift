@@ -36,12 +36,13 @@ extension PlayAnswers {
         guard let sample = settings.samples[number] else {
             throw Refusal(404, "there is no such document; reload the page")
         }
-        let isWhole = sample.document.bytes.count <= Self.shownLimit
+        let documents = [sample.document, sample.before].compactMap(\.self)
+        let isWhole = documents.allSatisfy { $0.bytes.count <= Self.shownLimit }
         return Self.answer { writer in
             writer.member("number", integer: number)
             writer.member("text", string: Self.shown(sample.document))
             writer.member("isWhole", bool: isWhole)
-            writer.member("length", integer: sample.document.bytes.count)
+            writer.member("length", integer: documents.reduce(0) { $0 + $1.bytes.count })
             writer.member("before", string: sample.before.map(Self.shown) ?? "")
         }
     }

@@ -3,8 +3,8 @@ package import LosslessJSON
 internal import RuleEditing
 internal import Rules
 
-/// Answers the requests of the page. Independent of sockets. Writes only the given rule files, and only if the page asks
-/// for it.
+/// Answers the requests of the page. Independent of sockets. Writes the given rule files when the page saves them, and
+/// creates the pictures of a recipe beside them when it is added. Writes nothing else.
 package struct PlayAnswers: Sendable {
     /// The maximum number of bytes of a request: a text in which every character is escaped, and a document.
     static let bodyLimit = 6 * PlayFile.lengthLimit + 2 * SampleStore.typedLimit
@@ -15,6 +15,7 @@ package struct PlayAnswers: Sendable {
     let context: EditingContext
     let reader: TextReader
     let latest = LatestRequests()
+    let saver: FileSaver
 
     package init(_ settings: PlaySettings, token: PlayToken) throws(JSONError) {
         self.settings = settings
@@ -22,6 +23,7 @@ package struct PlayAnswers: Sendable {
         page = SelfContainedPage(html: settings.page, hasLibraries: settings.library.isInstalled)
         context = try EditingContext(schema: settings.schema, furtherWarnings: settings.furtherWarnings)
         reader = TextReader(context)
+        saver = FileSaver(settings.write)
     }
 
     package func answer(_ request: Request) async -> Answer {
@@ -59,7 +61,7 @@ package struct PlayAnswers: Sendable {
         case "evaluate": try evaluate(body)
         case "complete": try complete(body)
         case "hover": try hover(body)
-        case "save": try save(body)
+        case "save": try await save(body)
         case "recipe": try addRecipe(body)
         case "test": try await addTest(body)
         case "samples": listSamples(body)
