@@ -103,14 +103,19 @@ import Testing
 
     /// Regression: several pages were told that they had saved. All but one have lost their text.
     @Test func onlyOneOfSeveralPagesSaves() async throws {
-        try await PlayTestBed.with { bed in
-            for _ in 0..<5 {
+        let slowly: FileWriting = { bytes, path in
+            for _ in 0..<200 { try Data(bytes).write(to: URL(fileURLWithPath: path + ".part")) }
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+        }
+        let change: (inout PlaySettings) -> Void = { $0.write = slowly }
+        try await PlayTestBed.with(change: change) { bed in
+            for round in 0..<5 {
                 let version = try await version(bed)
-                let texts = (0..<8).map { _ in
-                    "# \(UInt64.random(in: 0...UInt64.max))" + String(repeating: "#", count: 1 << 20)
-                }
                 let saved = try await withThrowingTaskGroup(of: (String, Int).self) { group in
-                    for text in texts { group.addTask { (text, try await save(bed, text, over: version).0) } }
+                    for page in 0..<8 {
+                        let text = "# round \(round), page \(page)\n"
+                        group.addTask { (text, try await save(bed, text, over: version).0) }
+                    }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(saved.filter { $0.1 == 200 }.map(\.0) == [bed.text])
