@@ -53,22 +53,25 @@ extension Answer {
 
 /// The host that a request names, in its `Host` field.
 package struct RequestedHost {
-    /// Without the port, in lower case; an IPv6 address in brackets.
+    /// Without the port, in lower case; an IPv6 address in brackets. The whole field if it has another form, so that it
+    /// is no known name.
     package let name: String
 
     package init(_ field: String) {
-        let name = field.hasPrefix("[") ? String(field.prefix { $0 != "]" }) + "]" : String(field.prefix { $0 != ":" })
-        self.name = name.lowercased()
+        let host = field.wholeMatch(of: /(\[[^\[\]]*\]|[^\[\]:]*)(:[0-9]*)?/).map { String($0.1) }
+        name = (host ?? field).lowercased()
     }
 
     /// Whether it is an address, which can't belong to another site.
-    package var isAddress: Bool { name.hasPrefix("[") || isIPv4 }
+    package var isAddress: Bool { isIPv6 || isIPv4 }
 
     /// Whether it is a name or an address that only this machine has.
     package var isLoopback: Bool {
         name == "localhost" || name == "[::1]"
             || isIPv4 && name.hasPrefix("127.") && name.split(separator: ".").count == 4
     }
+
+    private var isIPv6: Bool { name.hasPrefix("[") && name.firstIndex(of: "]") == name.indices.last }
 
     private var isIPv4: Bool { name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") } }
 }

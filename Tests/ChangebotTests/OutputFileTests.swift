@@ -59,6 +59,30 @@ import Testing
         }
     }
 
+    /// Regression: all used one temporary file, which got parts of several contents.
+    @Test func fileIsOneOfThoseThatAreWrittenAtOnce() async throws {
+        try await Program.withDirectory { directory in
+            let contents = (0..<8).map { [UInt8](repeating: UInt8($0), count: 1 << 20) }
+            for _ in 0..<5 {
+                let errors = await withTaskGroup(of: CommandError?.self) { group in
+                    for content in contents {
+                        group.addTask {
+                            do throws(CommandError) { try OutputFile.write(content, to: directory + "/f") } catch {
+                                return error
+                            }
+                            return nil
+                        }
+                    }
+                    return await group.reduce(into: [String]()) { if let error = $1 { $0.append("\(error)") } }
+                }
+                #expect(errors == [])
+                #expect(contents.contains(bytes(directory + "/f") ?? []))
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(names == ["f"])
+        }
+    }
+
     @Test func devicesAndPipesAreWrittenDirectly() async throws {
         try await Program.withDirectory { directory in
             let pipe = directory + "/pipe"

@@ -1,8 +1,11 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import RulePlay
 import TestKit
 import Testing
+
+@testable import changebot
 
 /// `rules play`, as a user starts it, without a browser.
 @Suite(.limitedParallelism) struct RulesPlayCommandTests {
@@ -34,6 +37,15 @@ import Testing
             #expect(opened["samples"]?.integer == 2)
             let errors = try String(contentsOfFile: folder + "/play-errors", encoding: .utf8)
             #expect(errors.contains("d.ndjson:2:1"), "\(errors)")
+        }
+    }
+
+    /// Regression: the second one was taken for the first.
+    @Test func filesWithNamesThatOnlyLookAlikeAreDistinct() async throws {
+        try await Program.withDirectory { folder in
+            let paths = ["caf\u{E9}.yaml", "cafe\u{301}.yaml"].map { folder + "/" + $0 }
+            let files = try PlayFile.all(paths.flatMap { [$0, $0] })
+            #expect(files.map { Array($0.path.utf8) } == paths.map { Array($0.utf8) })
         }
     }
 

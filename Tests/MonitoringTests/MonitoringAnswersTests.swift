@@ -76,6 +76,7 @@ import Testing
     @Test(arguments: [
         ("127.0.0.1:4990", 200), ("localhost", 200), ("LOCALHOST:1", 200), ("[::1]:80", 200), ("10.0.0.7", 200),
         ("evil.example", 421), ("evil.example:4990", 421), ("127.0.0.1.evil.example", 421), ("", 200),
+        ("[::1]evil.example", 421), ("[::1]]", 421), ("[fe80::1]", 200),
     ]) func foreignHostNameIsRefused(_ host: String, _ status: Int) async {
         let answer = await answers([]).answer(Request("GET", "/livez", fields: [HTTPField("Host", host)]))
         #expect(answer.status == status)

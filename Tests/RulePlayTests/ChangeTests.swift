@@ -54,6 +54,45 @@ import Testing
         }
     }
 
+    /// Regression: all of them were called too large, or the file was blamed.
+    @Test(arguments: [
+        (#"{"a":"\ud800"}"#, "", "a test can't contain the document: line 1, column 6: half of a surrogate pair"),
+        (
+            #"{"a":1,"a":2}"#, "",
+            "a test can't contain the document: line 1, column 8: the key 'a' appears twice; remove"
+        ),
+        ("{}", #"{"a":1,"a":2}"#, "a test can't contain the earlier document: line 1, column 8: the key 'a'"),
+        (
+            #"{"a":"# + String(repeating: "[", count: 248) + String(repeating: "]", count: 248) + "}", "",
+            "nested too deeply"
+        ),
+    ]) func documentThatFitsInNoTestIsExplained(_ document: String, _ before: String, _ reason: String) async throws {
+        try await PlayTestBed.with { bed in
+            let before = before.isEmpty ? nil : try JSONText(before)
+            bed.samples.add(Sample(try JSONText(document), before: before, origin: "test"))
+            let (status, answer) = try await bed.ask(
+                "test", #"{"file":0,"text":\#(PlayTestBed.rules.json),"number":0}"#)
+            #expect(status == 422)
+            #expect(answer["error"]?.string?.contains(reason) == true, "\(answer["error"]?.string ?? "")")
+        }
+    }
+
+    /// Regression: a part of the earlier document was shown to be edited, so that it could not be saved.
+    @Test func longDocumentsAreNotEdited() async throws {
+        let long = try JSONText(#"{"a":"\#(String(repeating: "x", count: 1_500_000))"}"#)
+        let short = try JSONText("{}")
+        try await PlayTestBed.with { bed in
+            for (document, before) in [(short, long), (long, nil), (long, short), (short, short)] {
+                bed.samples.add(Sample(document, before: before, origin: "test"))
+            }
+            for (number, isWhole) in [false, false, false, true].enumerated() {
+                let answer = try await bed.ask("sample", #"{"number":\#(number)}"#).answer
+                #expect(answer["isWhole"]?.bool == isWhole)
+                #expect((answer["length"]?.integer ?? 0) > 1_000_000 || isWhole)
+            }
+        }
+    }
+
     private func withRecipe(_ body: (PlayTestBed) async throws -> Void) async throws {
         let recipe = PlayRecipe(
             name: "stamp", title: "stamp it",

@@ -94,6 +94,44 @@ import Testing
         }
     }
 
+    /// Regression: such texts counted as the same one, and the results of the older one were shown.
+    @Test func textsThatOnlyLookAlikeAreDistinct() async throws {
+        try await PlayTestBed.with { bed in
+            try add(bed, #"{"_id":"a","type":"task"}"#)
+            for name in ["cafe\u{301}", "caf\u{E9}"] {
+                let lines = try await bed.evaluate(PlayTestBed.rules.replacing("stamp", with: name))
+                let fired = try #require(lines["results"]?.element(0)?["fired"]?.element(0)?.string)
+                #expect(Array(fired.utf8) == Array(name.utf8))
+            }
+        }
+    }
+
+    /// Regression: any file of this machine was sent to the page as a picture.
+    @Test(
+        arguments: [
+            ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "image/png", true),
+            ([0xFF, 0xD8, 0xFF, 0xE0], "image/jpeg", true),
+            (Array("GIF87a".utf8), "image/gif", true), (Array("GIF89a".utf8), "image/gif", true),
+            (Array("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ".utf8), "image/webp", true), ([], "image/png", false),
+            (Array("root:x:0:0:root:/root:/bin/bash\n".utf8), "image/png", false), ([0x89, 0x50], "image/png", false),
+            (Array("RIFF\u{1}\u{2}\u{3}\u{4}WAVEfmt ".utf8), "image/webp", false),
+            (Array("GIF89a".utf8), "image/png", false), (Array("<svg/>".utf8), "image/svg+xml", false),
+        ] as [([UInt8], String, Bool)]) func onlyPicturesAreShown(
+            _ content: [UInt8], _ type: String, _ isShown: Bool
+        ) async throws
+    {
+        try await PlayTestBed.with { bed in
+            try Data(content).write(to: URL(fileURLWithPath: bed.folder + "/file"))
+            try add(bed, #"{"_id":"a","type":"task"}"#)
+            let lines = try await bed.evaluate(
+                PlayTestBed.rules.replacing(
+                    "merge: { done: true }", with: "attach: { name: i, file: file, content_type: \(type) }"))
+            let attachment = try #require(lines["detail"]?["attachments"]?.element(0))
+            #expect(attachment["length"]?.integer == content.count)
+            #expect((attachment["picture"] != nil) == isShown)
+        }
+    }
+
     /// Another program's limit ends it. Errors and warnings do not wait for it.
     @Test func programWithoutEndBlocksNothing() async throws {
         let rules = """

@@ -13,7 +13,8 @@ import Testing
         ("127.0.0.1:4990", true), ("localhost", true), ("LOCALHOST:1", true), ("[::1]:80", true), ("127.1.2.3", true),
         ("evil.example", false), ("evil.example:4990", false), ("127.0.0.1.evil.example", false), ("", false),
         ("10.0.0.7", false), ("0.0.0.0:80", false), ("[fe80::1]:80", false), ("127.1", false),
-        ("localhost.evil", false),
+        ("localhost.evil", false), ("[::1]evil.example", false), ("[::1]evil.example:80", false), ("[::1]]", false),
+        ("[::1]:80.evil.example", false), ("[::1", false), ("127.0.0.1:80.evil.example", false), ("[::1]", true),
     ]) func onlyLoopbackHostsAreAnswered(_ host: String, _ isAnswered: Bool) {
         let refusal = requestGuard.refusal(Request("GET", "/", fields: [HTTPField("Host", host)]))
         #expect((refusal == nil) == isAnswered)

@@ -101,6 +101,29 @@ import Testing
         }
     }
 
+    /// Regression: several pages were told that they had saved. All but one have lost their text.
+    @Test func onlyOneOfSeveralPagesSaves() async throws {
+        let slowly: FileWriting = { bytes, path in
+            for _ in 0..<200 { try Data(bytes).write(to: URL(fileURLWithPath: path + ".part")) }
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+        }
+        let change: (inout PlaySettings) -> Void = { $0.write = slowly }
+        try await PlayTestBed.with(change: change) { bed in
+            for round in 0..<5 {
+                let version = try await version(bed)
+                let saved = try await withThrowingTaskGroup(of: (String, Int).self) { group in
+                    for page in 0..<8 {
+                        let text = "# round \(round), page \(page)\n"
+                        group.addTask { (text, try await save(bed, text, over: version).0) }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(saved.filter { $0.1 == 200 }.map(\.0) == [bed.text])
+                #expect(saved.filter { $0.1 == 409 }.count == 7)
+            }
+        }
+    }
+
     /// Only the files of the command line can be named.
     @Test func otherFilesCantBeWritten() async throws {
         try await PlayTestBed.with { bed in

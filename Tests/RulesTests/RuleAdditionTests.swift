@@ -189,7 +189,7 @@ import Testing
             await set.makeDecider().decide(on: [DecisionInput(given, lastSeen: lastSeen)], now: now).first)
         let report = DecisionReport(given, decision, names: set.names)
         #expect(set.usesTime)
-        let test = try #require(RecordedTest(report, named: nil, before: earlier, now: now))
+        let test = try RecordedTest(report, named: nil, before: earlier, now: now)
         let text = String(
             decoding: try RuleFileAddition(path: "r.yaml", bytes: Array(rules.utf8)).adding(tests: [test.lines]),
             as: UTF8.self)
@@ -205,6 +205,9 @@ import Testing
         let set = try ruleSet(rules)
         let given = try JSONText(#"{"a":"\#(String(repeating: "x", count: RecordedTest.lengthLimit))"}"#)
         let report = DecisionReport(given, Decision(given), names: set.names)
-        #expect(RecordedTest(report, named: nil, before: nil, now: nil) == nil)
+        let refusal = #expect(throws: RecordedTest.Refusal.self) {
+            try RecordedTest(report, named: nil, before: nil, now: nil)
+        }
+        #expect(refusal?.description.contains("too large for a test") == true)
     }
 }

@@ -66,19 +66,23 @@ extension PlayAnswers {
         guard let rules = await reader.read(text, of: file.path)?.rules else {
             throw Refusal(422, "the rules have errors; correct them first")
         }
-        let trial = Trial(rules: rules, now: now)
-        guard let report = await trial.report(of: sample),
-            let test = RecordedTest(
-                report, named: body.optionalText("name").flatMap { $0.isEmpty ? nil : $0 }, before: sample.before,
-                now: rules.usesTime ? now : nil)
-        else {
-            throw Refusal(
-                422,
-                "the document is too large for a test; use a smaller one, of at most \(RecordedTest.lengthLimit) bytes")
-        }
+        let test = try await recordedTest(of: sample, Trial(rules: rules, now: now), name: body.optionalText("name"))
         do throws(RuleFileAddition.Refusal) {
             let changed = try RuleFileAddition(path: file.path, bytes: Array(text.utf8)).adding(tests: [test.lines])
             return Self.answer { $0.member("text", string: String(decoding: changed, as: UTF8.self)) }
+        } catch {
+            throw Refusal(422, error.description)
+        }
+    }
+
+    private func recordedTest(of sample: Sample, _ trial: Trial, name: String?) async throws(Refusal) -> RecordedTest {
+        guard let report = await trial.report(of: sample) else {
+            throw Refusal(503, "the rules have made no decision; try again")
+        }
+        do throws(RecordedTest.Refusal) {
+            return try RecordedTest(
+                report, named: name.flatMap { $0.isEmpty ? nil : $0 }, before: sample.before,
+                now: trial.rules.usesTime ? trial.now : nil)
         } catch {
             throw Refusal(422, error.description)
         }

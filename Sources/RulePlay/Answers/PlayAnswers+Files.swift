@@ -85,9 +85,9 @@ extension PlayAnswers {
         return Self.answer { $0.member("total", integer: settings.samples.count) }
     }
 
-    func save(_ body: RequestBody) throws(Refusal) -> Answer {
+    func save(_ body: RequestBody) async throws(Refusal) -> Answer {
         let file = try file(body)
-        switch file.save(try body.text("text"), over: try body.text("fileVersion"), settings.write) {
+        switch await saver.save(try body.text("text"), in: file, over: try body.text("fileVersion")) {
         case .saved(let version): return Self.answer { $0.member("fileVersion", string: version) }
         case .failed(let reason): throw Refusal(422, reason)
         case .conflict(let content):

@@ -15,6 +15,7 @@ package struct PlayAnswers: Sendable {
     let context: EditingContext
     let reader: TextReader
     let latest = LatestRequests()
+    let saver: FileSaver
 
     package init(_ settings: PlaySettings, token: PlayToken) throws(JSONError) {
         self.settings = settings
@@ -22,6 +23,7 @@ package struct PlayAnswers: Sendable {
         page = SelfContainedPage(html: settings.page, hasLibraries: settings.library.isInstalled)
         context = try EditingContext(schema: settings.schema, furtherWarnings: settings.furtherWarnings)
         reader = TextReader(context)
+        saver = FileSaver(settings.write)
     }
 
     package func answer(_ request: Request) async -> Answer {
@@ -59,7 +61,7 @@ package struct PlayAnswers: Sendable {
         case "evaluate": try evaluate(body)
         case "complete": try complete(body)
         case "hover": try hover(body)
-        case "save": try save(body)
+        case "save": try await save(body)
         case "recipe": try addRecipe(body)
         case "test": try await addTest(body)
         case "samples": listSamples(body)

@@ -12,8 +12,8 @@ struct EvaluatedText: Sendable {
 /// Reads the texts of rule files, one at a time.
 actor TextReader {
     private struct Key: Equatable {
-        let path: String
-        let text: String
+        let path: ExactString
+        let text: ExactString
     }
 
     private let context: EditingContext
@@ -29,7 +29,7 @@ actor TextReader {
     /// - Returns: Nil if it is not wanted any longer.
     func read(_ text: String, of path: String, isWanted: @Sendable () -> Bool = { true }) -> EvaluatedText? {
         guard isWanted() else { return nil }
-        let key = Key(path: path, text: text)
+        let key = Key(path: ExactString(path), text: ExactString(text))
         if let last, last.key == key { return last.evaluated }
         let edited = EditedRuleFile(path: path, text: text, in: context)
         let (files, diagnostics) = edited.check()

@@ -11,7 +11,9 @@ extension PlayJSON {
     private static let textLimit = 1 << 20
     /// The largest picture that is shown.
     private static let pictureLimit = 512 << 10
-    private static let pictureTypes: Set = ["image/png", "image/jpeg", "image/gif", "image/webp"]
+    private static let pictureTypes: [String: FileSignature] = [
+        "image/png": .png, "image/jpeg": .jpeg, "image/gif": .gif, "image/webp": .webp,
+    ]
 
     /// Everything that the rules do to one document.
     static func detail(
@@ -66,13 +68,20 @@ extension PlayJSON {
                     writer.member("type", string: attachment.contentType)
                     if let url = attachment.url { return writer.member("url", string: url) }
                     writer.member("length", integer: attachment.content.length)
-                    guard pictureTypes.contains(attachment.contentType), attachment.content.length <= pictureLimit
-                    else { return }
+                    guard isPicture(attachment) else { return }
                     let data = String(decoding: attachment.content.base64, as: UTF8.self)
                     writer.member("picture", string: "data:\(attachment.contentType);base64,\(data)")
                 }
             }
         }
+    }
+
+    /// Whether a small attachment is a picture of the type that the rule gives it. Any file can be named there.
+    private static func isPicture(_ attachment: Attachment) -> Bool {
+        guard attachment.content.length <= pictureLimit, let type = pictureTypes[attachment.contentType]
+        else { return false }
+        let head = Array(attachment.content.base64.prefix(16))
+        return (try? Base64.decode(head.span)).flatMap { FileSignature($0) } == type
     }
 
     private static func writeEffects(_ report: DecisionReport, to writer: inout JSONWriter) {

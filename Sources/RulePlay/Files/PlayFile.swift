@@ -57,7 +57,7 @@ extension PlayFile {
         case failed(String)
     }
 
-    /// Writes an edited text, unless the file has changed since.
+    /// Writes an edited text, unless the file has changed since. ``FileSaver`` calls it.
     ///
     /// - Parameters:
     ///   - edited: With `\n` as line endings.

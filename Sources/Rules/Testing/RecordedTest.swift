@@ -5,27 +5,54 @@ package import LosslessJSON
 package struct RecordedTest {
     /// The maximum number of bytes of its documents together.
     package static let lengthLimit = 64 << 10
+    /// The maximum depth of each document. A test has further levels around them.
+    private static let depthLimit = SourceNode.depthLimit - 8
 
     /// The lines of an element of `tests`, without indentation.
     package let lines: [String]
 
-    /// Nil if rule files can't contain the document, because it is too long or nested too deeply.
-    ///
+    /// Why a document can't be in a test.
+    package struct Refusal: Error, CustomStringConvertible {
+        /// What is wrong and what to do.
+        package let description: String
+    }
+
     /// - Parameters:
     ///   - name: The name of the test. Nil: made from the rules that fire.
     ///   - before: The document as the rules last saw it.
     ///   - now: `$now`, in seconds since 1970. Nil if the rules do not depend on it.
-    package init?(_ report: DecisionReport, named name: String?, before: JSONText?, now: Int?) {
-        let documents = [report.document, before].compactMap(\.self)
-        guard documents.reduce(0, { $0 + $1.bytes.count }) <= Self.lengthLimit,
-            documents.allSatisfy({ $0.node != nil })
-        else { return nil }
+    /// - Throws: ``Refusal`` if a rule file can't contain one of the documents.
+    package init(
+        _ report: DecisionReport, named name: String?, before: JSONText?, now: Int?
+    ) throws(Refusal) {
+        try Self.checkLength(report.document, before)
+        try Self.check(report.document, "the document")
+        if let before { try Self.check(before, "the earlier document") }
         var lines = ["name: " + FlowText.quoted(name ?? Self.name(report))]
         if let now { lines.append("now: \(Timestamp.text(now))") }
         if let before { lines.append("before: " + FlowText.text(before.root)) }
         lines.append("given: " + FlowText.text(report.document.root))
         lines.append("expect: " + DecisionSummary(report).wholeExpectation)
         self.lines = lines
+    }
+
+    private static func checkLength(_ document: JSONText, _ before: JSONText?) throws(Refusal) {
+        guard document.bytes.count + (before?.bytes.count ?? 0) > lengthLimit else { return }
+        let documents = before == nil ? "the document is" : "the document and the earlier one together are"
+        throw Refusal(
+            description: "\(documents) too large for a test; use a smaller one, of at most \(lengthLimit) bytes")
+    }
+
+    private static func check(_ document: JSONText, _ name: String) throws(Refusal) {
+        guard (try? JSONText(document.bytes, limits: JSONLimits(depth: depthLimit))) != nil else {
+            throw Refusal(
+                description: "\(name) is nested too deeply for a test; use one of at most \(depthLimit) levels")
+        }
+        let errors = SourceErrors(path: "")
+        _ = JSONSource.read(document.bytes, errors: errors)
+        guard let error = errors.errors.first else { return }
+        let place = error.position.map { "line \($0.line), column \($0.column): " } ?? ""
+        throw Refusal(description: "a test can't contain \(name): \(place)\(error.message)")
     }
 
     private static func name(_ report: DecisionReport) -> String {

@@ -15,9 +15,9 @@ enum OutputFile {
         case .special:
             guard access(path, W_OK) == 0 else { throw failure(.cannotCreate, "open", path) }
         case .file(let file):
-            let descriptor = try create(beside: file)
+            let (descriptor, temporary) = try create(beside: file)
             close(descriptor)
-            unlink(temporary(file))
+            unlink(temporary)
         }
     }
 
@@ -64,16 +64,16 @@ enum OutputFile {
     }
 
     private static func replace(_ path: String, with bytes: [UInt8]) throws(CommandError) {
-        let descriptor = try create(beside: path)
+        let (descriptor, temporary) = try create(beside: path)
         defer { close(descriptor) }
         do throws(CommandError) {
             keepMode(of: path, descriptor)
             try write(bytes, to: descriptor, path)
-            guard fsync(descriptor) == 0, rename(temporary(path), path) == 0 else {
+            guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
                 throw failure(.cannotWrite, "write", path)
             }
         } catch {
-            unlink(temporary(path))
+            unlink(temporary)
             throw error
         }
     }
@@ -88,13 +88,17 @@ enum OutputFile {
         guard FileDescriptor(number: descriptor).write(bytes) else { throw failure(.cannotWrite, "write", path) }
     }
 
-    private static func create(beside path: String) throws(CommandError) -> Int32 {
-        let descriptor = open(temporary(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
-        guard descriptor >= 0 else { throw failure(.cannotCreate, "create", path) }
-        return descriptor
+    /// Creates a temporary file with a name of its own, so that several tasks can write the same file.
+    private static func create(
+        beside path: String
+    ) throws(CommandError) -> (descriptor: Int32, temporary: String) {
+        while true {
+            let temporary = "\(path).part-" + String(UInt32.random(in: 0...UInt32.max), radix: 36)
+            let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+            if descriptor >= 0 { return (descriptor, temporary) }
+            guard errno == EEXIST else { throw failure(.cannotCreate, "create", path) }
+        }
     }
-
-    private static func temporary(_ path: String) -> String { "\(path).part-\(getpid())" }
 
     private static func failure(_ code: ExitStatus, _ verb: String, _ path: String) -> CommandError {
         CommandError(code, "can't \(verb) \(path): \(FileOperations.obstacle(errno, to: path))")

@@ -34,12 +34,14 @@ struct Playground {
     /// Serves a page of this process while `body` runs.
     ///
     /// - Parameters:
+    ///   - others: Further rule files.
     ///   - hasLibrary: Whether the page has the editor that Debian installs.
     ///   - documents: The sample documents.
     static func serve(
-        _ file: String, hasLibrary: Bool, documents: [String] = [], _ body: (_ url: String) async throws -> Void
+        _ file: String, others: [String] = [], hasLibrary: Bool, documents: [String] = [],
+        _ body: (_ url: String) async throws -> Void
     ) async throws {
-        let command = try RulesPlayCommand.parse([file])
+        let command = try RulesPlayCommand.parse([file] + others)
         var settings = try command.settings(Environment())
         if !hasLibrary { settings.library = EditorLibrary(folder: file + "-none") }
         for text in documents { settings.samples.add(Sample(try JSONText(text), origin: "test")) }

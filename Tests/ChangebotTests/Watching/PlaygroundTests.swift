@@ -20,14 +20,19 @@ struct PlaygroundTests {
         """
 
     /// Calls `body` with a browser that shows the page of a rule file.
+    ///
+    /// - Parameter second: The text of a second rule file. Nil: there is none.
     private func whileOpen(
-        _ hasLibrary: Bool, rules: String? = rules, documents: [String] = [#"{"_id":"a","type":"task"}"#],
+        _ hasLibrary: Bool, rules: String? = rules, second: String? = nil,
+        documents: [String] = [#"{"_id":"a","type":"task"}"#],
         _ body: (_ file: String, Browser) async throws -> Void
     ) async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/r.yaml"
             if let rules { try rules.write(toFile: file, atomically: true, encoding: .utf8) }
-            try await Playground.serve(file, hasLibrary: hasLibrary, documents: documents) { url in
+            let others = second == nil ? [] : [file + "-second.yaml"]
+            if let second { try second.write(toFile: others[0], atomically: true, encoding: .utf8) }
+            try await Playground.serve(file, others: others, hasLibrary: hasLibrary, documents: documents) { url in
                 try await Browser.with { browser in
                     try await browser.open(url)
                     try await browser.waitForEvaluation()
@@ -122,6 +127,62 @@ struct PlaygroundTests {
             _ = try await browser.value("at('keepMine').click()")
             try await browser.wait(until: "at('state').textContent === 'saved'")
             #expect(try text(file) == theirs.replacing("    # here", with: "    # mine # here"))
+        }
+    }
+
+    /// Regression: the text of the first file was put into the second one.
+    @Test(arguments: editors) func additionDoesNotReachAnotherText(_ hasLibrary: Bool) async throws {
+        let second = Self.rules.replacing("stamp", with: "second")
+        try await whileOpen(hasLibrary, second: second) { file, browser in
+            try await browser.wait(until: "!at('makeTest').disabled")
+            for (button, note, name) in [
+                ("testForm", "testNote", "test"), ("recipeForm", "recipeError", "recipe"),
+            ] {
+                _ = try await browser.value("(chooseRecipe('derive-total'), true)")
+                try await browser.holdAnswers(name)
+                _ = try await browser.value("at('\(button)').requestSubmit()")
+                try await browser.wait(until: "isHeld")
+                _ = try await browser.value(
+                    "(at('file').value = 1 - state.file, at('file').dispatchEvent(new Event('change')))")
+                try await browser.wait(until: "editor.text() === \((name == "test" ? second : Self.rules).jsonString)")
+                _ = try await browser.value("release()")
+                try await browser.wait(until: "at('\(note)').textContent.startsWith('Nothing was added')")
+                #expect(try await browser.text("at('state').textContent") == "saved")
+            }
+            // What is typed meanwhile stays.
+            try await browser.holdAnswers("test")
+            _ = try await browser.value("at('testForm').requestSubmit()")
+            try await browser.wait(until: "isHeld")
+            try await browser.type("# mine ", line: 5, column: 4)
+            _ = try await browser.value("(at('testNote').textContent = '', release())")
+            try await browser.wait(until: "at('testNote').textContent.startsWith('Nothing was added')")
+            _ = try await browser.value("(at('save').click(), at('save').click())")
+            try await browser.wait(until: "at('state').textContent === 'saved'")
+            #expect(try await browser.value("at('conflict').hidden").bool == true)
+            #expect(try text(file) == Self.rules.replacing("    # here", with: "    # mine # here"))
+            #expect(try text(file + "-second.yaml") == second)
+        }
+    }
+
+    /// Regression: it was taken for the text of the other document, or was lost.
+    @Test(arguments: editors) func typedDocumentIsKeptWhenAnotherIsChosen(_ hasLibrary: Bool) async throws {
+        let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","type":"task"}"#]
+        try await whileOpen(hasLibrary, documents: documents) { _, browser in
+            let typed = #"{"_id":"a","type":"typed"}"#
+            _ = try await browser.value(
+                "(at('document').value = \(typed.jsonString), at('document').dispatchEvent(new Event('input')), select(1), true)"
+            )
+            try await browser.wait(until: "at('document').value === \(documents[1].jsonString)")
+            _ = try await browser.value("(select(0), true)")
+            try await browser.wait(until: "at('document').value === \(typed.jsonString)")
+            _ = try await browser.value("(select(1), true)")
+            try await browser.wait(until: "at('document').value === \(documents[1].jsonString)")
+            // A new document is added once, although its second text comes before the first answer.
+            _ = try await browser.value("(at('newDocument').click(), sendTyped(), documentTyped(), sendTyped(), true)")
+            try await browser.wait(until: "state.selected === 2 && state.total === 3")
+            _ = try await browser.value("(sendTyped().then(() => { window.isSent = true; }), true)")
+            try await browser.wait(until: "window.isSent")
+            #expect(try await browser.text("state.total") == "3")
         }
     }
 
@@ -264,6 +325,24 @@ extension Browser {
     fileprivate func type(_ text: String, line: Int, column: Int) async throws {
         _ = try await value("editor.go(\(line), \(column))")
         try await devTools("Input.insertText", #"{"text":\#(text.jsonString)}"#)
+    }
+
+    /// Keeps the answers to a request back until `release()` is called.
+    fileprivate func holdAnswers(_ name: String) async throws {
+        _ = try await value(
+            """
+            (() => {
+              window.isHeld = false;
+              window.originalFetch ??= window.fetch;
+              const released = new Promise((done) => { window.release = () => done(); });
+              window.fetch = async (address, options) => {
+                const answer = await originalFetch(address, options);
+                if (address === '/api/\(name)') { window.isHeld = true; await released; }
+                return answer;
+              };
+              return true;
+            })()
+            """)
     }
 
     /// Chooses a document by a text in its row.

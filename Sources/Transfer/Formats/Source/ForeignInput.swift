@@ -21,7 +21,7 @@ enum ForeignInput {
         case .sqlite:
             "if it is a database of changebot gateway, copy it with changebot replicate embedded:FILE TARGET; otherwise "
                 + "export its tables as CSV"
-        case .pdf, .png, .jpeg, .gif, .program: "import NDJSON, a JSON array or a table"
+        case .pdf, .png, .jpeg, .gif, .webp, .program: "import NDJSON, a JSON array or a table"
         }
     }
 }

@@ -130,8 +130,8 @@ extension PlayFile {
                 files.append(try newFile(path))
             }
         }
-        var seen: Set<String> = []
-        return files.filter { seen.insert(OutputPath.resolved($0)).inserted }.map(PlayFile.init)
+        var seen: Set<ExactString> = []
+        return files.filter { seen.insert(ExactString(OutputPath.resolved($0))).inserted }.map(PlayFile.init)
     }
 
     private static func newFile(_ path: String) throws(CommandError) -> String {
