@@ -97,7 +97,7 @@ extension RunCommand: RuleCommand {
         settings.onReset = try environment.value(feed.onReset, "on-reset", parse: ResetPolicy.init(rawValue:))
         let isDryRun = try environment.isOn(job.dryRun, "dry-run")
         settings.fleet.sharing = try SharingOptions.sharing(
-            sharing.role, sharing.partitions, hasEngine: state.engineOptions.engine ?? environment["engine"] != nil,
+            sharing.role, sharing.partitions, hasEngine: state.engine ?? environment["engine"] != nil,
             environment, isDaemon: !process.isOneShot && !isDryRun)
         return settings
     }
