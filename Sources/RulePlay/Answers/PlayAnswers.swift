@@ -68,7 +68,7 @@ package struct PlayAnswers: Sendable {
         case "sample": try showSample(body)
         case "change": try changeSample(body)
         case "tested": try addTested(body)
-        case "clear": clearSamples()
+        case "clear": clearSamples(body)
         case "pick": try await pickSamples(body)
         default: throw Refusal(404, "unknown request '\(name)'")
         }
