@@ -22,7 +22,7 @@ package struct PlayAnswers: Sendable {
         requestGuard = RequestGuard(token: token)
         page = SelfContainedPage(html: settings.page, hasLibraries: settings.library.isInstalled)
         context = try EditingContext(schema: settings.schema, furtherWarnings: settings.furtherWarnings)
-        reader = TextReader(context)
+        reader = TextReader(context, files: settings.files.map(\.path))
         saver = FileSaver(settings.write)
     }
 

@@ -208,6 +208,59 @@ struct PlaygroundTests {
         }
     }
 
+    /// Regression: an invalid text was dropped when another document was chosen.
+    @Test(arguments: editors) func invalidDocumentIsKeptWhenAnotherIsChosen(_ hasLibrary: Bool) async throws {
+        let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","type":"task"}"#]
+        try await whileOpen(hasLibrary, documents: documents) { _, browser in
+            func write(_ text: String, then more: String) async throws {
+                let text = text.jsonString
+                _ = try await browser.value(
+                    "(at('document').value = \(text), at('document').dispatchEvent(new Event('input')), \(more), true)")
+            }
+            let broken = #"{"_id":"a","type":}"#
+            try await write(broken, then: "select(1)")
+            try await browser.wait(until: "at('document').value === \(documents[1].jsonString)")
+            try await browser.wait(until: "rows.get(0).textContent.includes('typed text is not valid')")
+            #expect(try await browser.text("at('documentError').textContent") == "")
+            _ = try await browser.value("(select(0), true)")
+            try await browser.wait(until: "at('document').value === \(broken.jsonString)")
+            try await browser.wait(until: "at('documentError').textContent.includes('not JSON')")
+            try await write(documents[0], then: "sendTyped()")
+            try await browser.wait(until: "!rows.get(0).textContent.includes('not valid')")
+            _ = try await browser.value("at('newDocument').click()")
+            try await write("{ new", then: "select(1)")
+            try await browser.wait(until: "at('newDocument').textContent === 'Continue the new document'")
+            _ = try await browser.value("at('newDocument').click()")
+            try await browser.wait(until: "at('document').value === '{ new'")
+            try await write(#"{"_id":"new"}"#, then: "sendTyped()")
+            try await browser.wait(until: "at('newDocument').textContent === 'New document' && state.total === 3")
+        }
+    }
+
+    /// Regression: parts of long lines could not be seen.
+    @Test(arguments: editors) func longLinesWrapInANarrowWindow(_ hasLibrary: Bool) async throws {
+        let long = String(repeating: "very-long-name-", count: 20)
+        let rules = "version: 1\nrules:\n  - { name: a, when: { type: \(long) }, then: [{ merge: { \(long): 1 } }] }\n"
+        try await whileOpen(hasLibrary, rules: rules) { _, browser in
+            for width in [1440, 360] {
+                try await browser.show(width: width)
+                let isWhole = """
+                    (() => {
+                      const mirror = document.querySelector('.CodeMirror')?.CodeMirror;
+                      if (!mirror) return at('text').scrollWidth <= at('text').clientWidth;
+                      const edge = mirror.getWrapperElement().getBoundingClientRect().right;
+                      const { height, clientHeight } = mirror.getScrollInfo();
+                      const bar = document.querySelector('.CodeMirror-vscrollbar');
+                      return [...document.querySelectorAll('.CodeMirror-line')].every((line) => line.getBoundingClientRect().right <= edge)
+                        && (height > clientHeight) === (getComputedStyle(bar).display !== 'none');
+                    })()
+                    """
+                try await browser.wait(until: isWhole)
+            }
+            try await browser.keepPicture("playground-narrow-\(hasLibrary)")
+        }
+    }
+
     @Test(arguments: editors) func hostileTextsAreShownAsText(_ hasLibrary: Bool) async throws {
         let hostile = BrowserTests.hostile
         let rules =

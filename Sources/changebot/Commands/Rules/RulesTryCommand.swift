@@ -177,14 +177,3 @@ private struct EarlierDocuments {
         Console.warn("\(path): warning: not in \(input), so ignored: \(ids)")
     }
 }
-
-extension SourceDocumentError {
-    /// The error as `LINE:COLUMN: what is wrong; what to do`.
-    fileprivate var message: String {
-        switch reason {
-        case .json: "\(place): not JSON: \(reason); \(remedy ?? "correct it")"
-        case .notAnObject: "\(place): a document must be an object; correct it"
-        default: "\(self)"
-        }
-    }
-}
