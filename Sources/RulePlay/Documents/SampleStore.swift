@@ -56,8 +56,18 @@ package final class SampleStore: Sendable {
         }
     }
 
-    /// Removes all documents.
-    func removeAll() { state.withLock { $0 = State() } }
+    /// Removes documents. The numbers of the others may change.
+    ///
+    /// - Parameter onlyExamples: Whether all others stay. Default: false.
+    /// - Returns: How many were removed.
+    @discardableResult
+    func remove(onlyExamples: Bool = false) -> Int {
+        state.withLock { state in
+            let kept = state.samples.filter { onlyExamples && !$0.isExample }
+            defer { state = State(samples: kept, bytes: kept.reduce(0) { $0 + $1.byteCount }) }
+            return state.samples.count - kept.count
+        }
+    }
 }
 
 extension Sample {

@@ -52,17 +52,12 @@ struct RulePlan {
         }
     }
 
-    /// How many documents are decided at once.
-    private static let batchSize = 250
-    private static let batchBytes = 4 << 20
-
     private(set) var old: Version
     private(set) var new: Version
     private let now: Int
     /// Nil: all documents.
     private let matcher: DocumentMatcher?
-    private var batch: [JSONText] = []
-    private var bytes = 0
+    private var gathered = GatheredDocuments<JSONText>()
     /// The number of documents that were read, and match the selector.
     private(set) var documents = 0
     /// The number of documents for which the versions differ: only with `new`, only with `old`, with both.
@@ -98,9 +93,7 @@ struct RulePlan {
             unreadableCount += 1
             if unreadable.count < Self.shownUnreadable { unreadable.append("\(id): \(reason)") }
         case .document(let document):
-            batch.append(document)
-            bytes += document.bytes.count
-            if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide(show) }
+            if let batch = gathered.add(document, byteCount: document.bytes.count) { try await decide(batch, show) }
         }
     }
 
@@ -110,11 +103,14 @@ struct RulePlan {
         return (try? matcher.matches(document.root)) ?? true
     }
 
-    /// Decides the documents that were added since the last time.
-    mutating func decide(_ show: (Difference) throws -> Void) async throws {
+    /// Decides the documents that remain after the last batch.
+    mutating func decideRest(_ show: (Difference) throws -> Void) async throws {
+        try await decide(gathered.takeRest(), show)
+    }
+
+    private mutating func decide(_ batch: [JSONText], _ show: (Difference) throws -> Void) async throws {
         let before = await old.reports(batch, now: now)
         let after = await new.reports(batch, now: now)
-        (batch, bytes) = ([], 0)
         for (old, new) in zip(before, after) where !old.hasSameResult(as: new) {
             switch (old.touches, new.touches) {
             case (false, true): added += 1

@@ -71,7 +71,7 @@ struct RulesPlanCommand: AsyncParsableCommand {
         try await read(environment, isQuiet: isQuiet) { document in
             try await plan.add(document) { difference in try report.show(difference) }
         }
-        try await plan.decide { difference in try report.show(difference) }
+        try await plan.decideRest { difference in try report.show(difference) }
         try report.showTotals(plan)
     }
 
