@@ -25,9 +25,9 @@ extension PlayAnswers {
             writer.member("gateway", optional: settings.gateway?.url)
             writer.member("samples", integer: settings.samples.count)
             writer.member("now", integer: settings.now())
-            writer.member("unreadableDocumentCount", integer: settings.unreadable.count)
+            writer.member("unreadableDocumentCount", integer: settings.samples.unreadable.count)
             writer.name("unreadableDocuments")
-            writer.array { writer in for text in settings.unreadable.descriptions { writer.string(text) } }
+            writer.array { writer in for text in settings.samples.unreadable.descriptions { writer.string(text) } }
             writer.name("recipes")
             writer.array { writer in for recipe in settings.recipes { Self.write(recipe, to: &writer) } }
         }

@@ -20,7 +20,6 @@ package struct PlaySettings: Sendable {
     package var library = EditorLibrary()
     /// The sample documents at the start.
     package var samples = SampleStore()
-    package var unreadable = UnreadableDocuments()
     /// The address of the gateway, and how to pick documents from it. Nil without a gateway.
     package var gateway: (url: String, pick: Picking)?
     /// Warnings about this machine, such as files of `emit` that can't be written.

@@ -13,6 +13,7 @@ package final class SampleStore: Sendable {
     private struct State {
         var samples: [Sample] = []
         var bytes = 0
+        var unreadable = UnreadableDocuments()
     }
 
     private let state = Locked(State())
@@ -56,6 +57,14 @@ package final class SampleStore: Sendable {
         }
     }
 
+    /// Documents of the input that are left out.
+    var unreadable: UnreadableDocuments { state.withLock { $0.unreadable } }
+
+    /// Notes that a document of the input can't be read.
+    ///
+    /// - Parameter description: `PLACE: what is wrong; what to do`.
+    package func leaveOut(_ description: String) { state.withLock { $0.unreadable.add(description) } }
+
     /// Removes documents. The numbers of the others may change.
     ///
     /// - Parameter onlyExamples: Whether all others stay. Default: false.
@@ -63,9 +72,10 @@ package final class SampleStore: Sendable {
     @discardableResult
     func remove(onlyExamples: Bool = false) -> Int {
         state.withLock { state in
-            let kept = state.samples.filter { onlyExamples && !$0.isExample }
-            defer { state = State(samples: kept, bytes: kept.reduce(0) { $0 + $1.byteCount }) }
-            return state.samples.count - kept.count
+            let count = state.samples.count
+            state.samples.removeAll { !onlyExamples || $0.isExample }
+            state.bytes = state.samples.reduce(0) { $0 + $1.byteCount }
+            return count - state.samples.count
         }
     }
 }

@@ -61,7 +61,7 @@ struct RulesPlayCommand: AsyncParsableCommand {
                     + "127.0.0.1:0")
         }
         var settings = try settings(environment)
-        settings.unreadable = try readSamples(into: settings.samples, environment)
+        try readSamples(into: settings.samples, environment)
         // Only with the option: the variable may be set for other commands.
         guard gateway.address != nil else { return try await serve(settings, address, logger) }
         let choice = try gateway.choice(environment)
@@ -85,29 +85,23 @@ struct RulesPlayCommand: AsyncParsableCommand {
         return settings
     }
 
-    /// - Returns: Those that are left out.
-    private func readSamples(
-        into samples: SampleStore, _ environment: Environment
-    ) throws -> UnreadableDocuments {
-        var unreadable = UnreadableDocuments()
-        guard let input else { return unreadable }
+    private func readSamples(into samples: SampleStore, _ environment: Environment) throws {
+        guard let input else { return }
         do {
             var source = try DocumentSource(
                 path: input, format: form.format(environment), delimiter: form.delimiter(for: input, environment))
             while let item = try source.next() {
                 switch item {
                 case .error(let error):
-                    unreadable.add("\(input):\(error.message)")
+                    samples.leaveOut("\(input):\(error.message)")
                     Console.warn("\(input):\(error.message)")
                 case .document(let document):
                     if samples.add(Sample(document.text, origin: "\(input):\(document.line)")) { continue }
-                    Console.warn(
+                    return Console.warn(
                         "\(input): warning: the page takes at most \(SampleStore.countLimit) documents, and "
                             + "\(SampleStore.byteLimit >> 20) MiB; only the first \(samples.count) are used")
-                    return unreadable
                 }
             }
-            return unreadable
         } catch let error as SourceError {
             throw CommandError(error, input)
         }
