@@ -50,6 +50,10 @@ package struct ExportMerger: Sendable {
 
     /// - Throws: ``TransferError``: `.usage`; `.occupied` if the output exists, or the progress of an interrupted export.
     private func checkOutput() throws(TransferError) {
+        if ExportEncryption.program(ofFileNamed: place.path) != nil {
+            throw TransferError(
+                .usage, "--output \(place.path): a merged export is not encrypted; choose a name for a plain file")
+        }
         if InputFormat(fileName: place.path)?.isTable == true || ForeignFormat(fileName: place.path) != nil {
             throw TransferError(
                 .usage, "--output \(place.path): exports are merged into ndjson or json; choose another name")
