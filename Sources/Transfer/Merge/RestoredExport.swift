@@ -34,8 +34,10 @@ package struct RestoredExport: Sendable {
 
     /// Merges the exports.
     ///
+    /// - Parameter isResuming: Whether the merged export of an interrupted import is used, if it is still there.
     /// - Throws: ``TransferError``; `CancellationError`. Then nothing is left.
-    package func merge(logger: Logger) async throws {
+    package func merge(isResuming: Bool, logger: Logger) async throws {
+        if isResuming, FileOperations.exists(ExportPlace.manifest(of: path)) { return }
         var settings = settings
         settings.overwrites = true
         settings.gatheredAttachments = attachments

@@ -9,7 +9,7 @@ package struct ExportEncryption: Sendable, Equatable {
     }
 
     package let program: Program
-    /// Whoever has the key of one of them can decrypt the export. Never empty.
+    /// The key of any of them decrypts the export. Never empty.
     package let recipients: [String]
 
     /// Recipients of `age` are public keys, `age1…` or `ssh-…`. All others are taken for keys of `gpg`: an id, a

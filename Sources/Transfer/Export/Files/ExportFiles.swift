@@ -7,7 +7,7 @@ final class ExportFiles {
     let place: ExportPlace
     /// Where documents are written as they arrive.
     let output: ExportOutput
-    /// Whether documents are first collected there, because the columns of a table depend on all of them.
+    /// Whether documents are first collected there, and written to the final output at the end.
     let isSpooled: Bool
     /// The file that must be unchanged when the export replaces it; nil if the export may replace anything.
     let existing: ExistingExport?

@@ -104,7 +104,7 @@ private struct CheckedImport: Service {
         let inputs: ImportInputs
         defer { source.cleanUp(settings) }
         do {
-            try await source.prepare(logger)
+            try await source.prepare(isResuming: settings.isResuming, logger)
             settings.mapping = try await mapping()
             inputs = try await ImportInputs.check(settings)
         } catch is CancellationError {

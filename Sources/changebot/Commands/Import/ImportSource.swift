@@ -61,10 +61,11 @@ struct ImportSource: Sendable {
 
     /// Merges the exports, if there are several. A graceful shutdown stops it.
     ///
+    /// - Parameter isResuming: Whether an interrupted import of the same exports is continued.
     /// - Throws: `TransferError`; `CancellationError`, also after a graceful shutdown.
-    func prepare(_ logger: Logger) async throws {
+    func prepare(isResuming: Bool, _ logger: Logger) async throws {
         guard let exports else { return }
-        try await cancelWhenGracefulShutdown { try await exports.merge(logger: logger) }
+        try await cancelWhenGracefulShutdown { try await exports.merge(isResuming: isResuming, logger: logger) }
     }
 
     /// Removes the merged export, unless the import can be resumed.
