@@ -47,7 +47,7 @@ struct BotPlan: Sendable {
         var logger = process.logger
         if signature["bots"] != nil { logger[metadataKey: "bot"] = "\(name)" }
         let settings = try command.botSettings(environment, name, process)
-        let plan = try JobPlan(command, environment, logger, partOf: process) { [loaded] paths in
+        var plan = try JobPlan(command, environment, logger, partOf: process) { [loaded] paths in
             try loaded[paths] ?? RuleFileSet.load(paths: paths)
         }
         loaded[plan.paths] = plan.rules
@@ -58,6 +58,7 @@ struct BotPlan: Sendable {
         if plan.settings.preview == nil { try plan.rules.checkOutsideFiles(logger) }
         fleet = try command.state.engine(environment)?.description
         title = environment["name"] ?? name
+        plan.settings.traceDays = try command.trace.days(environment) ?? 0
         var job = plan.job(rules.ruleSet, isOneShot: settings.isOneShot)
         job.grace = nil
         job.monitoring = RunMonitoring(
