@@ -28,5 +28,7 @@ struct ChangebotBench: AsyncParsableCommand {
             Needs the program in the same folder, and the project's folder as the working directory: \
             swift build -c release
             """,
-        subcommands: [InstructionsCommand.self, WireCommand.self, GatewayCommand.self, FleetCommand.self])
+        subcommands: [
+            InstructionsCommand.self, WireCommand.self, GatewayCommand.self, FleetCommand.self, KeystrokeCommand.self,
+        ])
 }
