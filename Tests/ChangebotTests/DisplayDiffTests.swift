@@ -72,10 +72,22 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         #expect(LineDiff(["a", "\u{E9}", "b"], ["x", "e\u{301}", "y"]).lines.contains(.same("\u{E9}")) == false)
     }
 
-    @Test func longTextsAreReplacedBetweenCommonEnds() {
+    /// Regression: in a document with thousands of members, one difference looked as if all of them were removed.
+    @Test func longTextsAreDividedAtLinesThatOccurOnce() {
+        let old = (0..<60_000).map { "\($0)" }
+        var new = old
+        new[7] = "other"
+        new.remove(at: 40_000)
+        new.append("more")
+        let lines = LineDiff(old, new).lines
+        #expect(lines.filter { if case .old = $0 { true } else { false } } == [.old("7"), .old("40000")])
+        #expect(lines.filter { if case .new = $0 { true } else { false } } == [.new("other"), .new("more")])
+    }
+
+    @Test func longTextsOfRepeatedLinesAreReplacedBetweenCommonEnds() {
         let count = LineDiff.comparedLimit
-        let old = ["begin"] + (0..<count).map { "\($0)" } + ["end"]
-        let new = ["begin"] + (0..<count).map { "\($0 + 1)" } + ["end"]
+        let old = ["begin"] + (0..<count).map { "\($0 / 2)" } + ["end"]
+        let new = ["begin"] + (0..<count).map { "\($0 / 2 + 1)" } + ["end"]
         let lines = LineDiff(old, new).lines
         #expect(lines.count == 2 * count + 2)
         #expect(lines.first == .same("begin") && lines.last == .same("end"))

@@ -84,6 +84,12 @@ import Testing
         #expect(errors.first?.contains("with its aliases expanded, the file has more than 200000 values") == true)
     }
 
+    @Test func manyValuesWithoutAliasesAreDividedIntoFiles() {
+        let errors = yaml("a: [\(Array(repeating: "1", count: 200_001).joined(separator: ","))]").errors
+        #expect(errors.first?.contains("the file has more than 200000 values; split it into several files") == true)
+        #expect(errors.first?.contains("alias") == false)
+    }
+
     @Test(arguments: [257, 900, 5_000, 200_000])
     func depthIsLimited(depth: Int) {
         let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

@@ -13,7 +13,8 @@ package struct LineDiff: Sendable {
 
     /// How many equal lines are shown before and after a difference.
     package static let context = 3
-    /// The maximum number of lines, in both texts together, that are compared one by one.
+    /// The maximum number of lines, in both texts together, that are compared line by line. Longer
+    /// texts are first divided at lines that occur once in each.
     package static let comparedLimit = 2000
 
     /// Empty if the texts are equal.
@@ -72,9 +73,20 @@ package struct LineDiff: Sendable {
 
     /// All lines in the order in which they are shown: removed lines before added ones.
     private static func compare(_ old: ArraySlice<String>, _ new: ArraySlice<String>) -> [Line] {
-        guard !old.isEmpty, !new.isEmpty, old.count + new.count <= comparedLimit else {
-            return old.map(Line.old) + new.map(Line.new)
+        guard !old.isEmpty, !new.isEmpty else { return old.map(Line.old) + new.map(Line.new) }
+        guard old.count + new.count > comparedLimit else { return compareAll(old, new) }
+        let anchors = UniqueCommonLines(old, new).pairs
+        guard !anchors.isEmpty else { return old.map(Line.old) + new.map(Line.new) }
+        var lines: [Line] = []
+        var (left, right) = (old.startIndex, new.startIndex)
+        for anchor in anchors {
+            lines += compare(old[left..<anchor.old], new[right..<anchor.new]) + [.same(old[anchor.old])]
+            (left, right) = (anchor.old + 1, anchor.new + 1)
         }
+        return lines + compare(old[left...], new[right...])
+    }
+
+    private static func compareAll(_ old: ArraySlice<String>, _ new: ArraySlice<String>) -> [Line] {
         let common = CommonLines(Array(old), Array(new))
         var lines: [Line] = []
         var (left, right) = (0, 0)

@@ -10,8 +10,13 @@ struct YAMLSource {
     /// Whether everything in the file was read, except for duplicate keys.
     private var isComplete = true
     private var isTooDeep = false
+    /// Whether the file may repeat values by aliases: a star before a name, where a value begins.
+    private let hasAliases: Bool
 
-    private init(errors: SourceErrors) { self.errors = errors }
+    private init(_ text: String, errors: SourceErrors) {
+        self.errors = errors
+        hasAliases = text.contains(/[:,\[{\-]\s+\*\w/)
+    }
 
     /// Nil, with errors, if the text is not one YAML document or contains a value that JSON can't represent. A
     /// duplicate key is also an error, but the rest is read.
@@ -31,7 +36,7 @@ struct YAMLSource {
             errors.reportEmpty(beginning)
             return nil
         }
-        var source = YAMLSource(errors: errors)
+        var source = YAMLSource(text, errors: errors)
         let node = source.node(root, depth: 1)
         return source.isComplete ? node : nil
     }
@@ -52,8 +57,10 @@ struct YAMLSource {
             if count == SourceNode.countLimit + 1 {
                 errors.report(
                     at: position,
-                    "with its aliases expanded, the file has more than \(SourceNode.countLimit) values; "
-                        + "use fewer aliases (*name)")
+                    hasAliases
+                        ? "with its aliases expanded, the file has more than \(SourceNode.countLimit) values; "
+                            + "use fewer aliases (*name)"
+                        : "the file has more than \(SourceNode.countLimit) values; split it into several files")
             }
             return nil
         }

@@ -37,8 +37,8 @@ struct RulePlan {
     struct Version {
         private let ruleSet: RuleSet
         private let decider: Decider
-        /// Whether rules are left out, because they fire only for later changes.
-        let omitsRules: Bool
+        /// The names of the rules that are left out, because they fire only for later changes.
+        let omittedRules: [String]
         /// The names of the rules, in order.
         var names: [String] { ruleSet.names }
         /// Of all rules, also those that are left out: a hash of each definition, by the rule's name.
@@ -52,7 +52,7 @@ struct RulePlan {
 
         init(_ ruleSet: RuleSet) {
             self.ruleSet = ruleSet.withoutComparing()
-            omitsRules = !ruleSet.comparing.isEmpty
+            omittedRules = ruleSet.comparing.map(\.name)
             fingerprints = ruleSet.fingerprints
             decider = self.ruleSet.makeDecider()
             fired = [Int](repeating: 0, count: self.ruleSet.names.count)
@@ -93,8 +93,8 @@ struct RulePlan {
         matcher = filter.map { DocumentMatcher($0) }
     }
 
-    /// Whether one of the versions has rules that are left out.
-    var omitsRules: Bool { old.omitsRules || new.omitsRules }
+    /// The names of the rules that are left out of one of the versions, in order.
+    var omittedRules: [String] { new.omittedRules + old.omittedRules.filter { !new.omittedRules.contains($0) } }
 
     /// Adds a document to the batch, and decides the batch when it is full.
     ///
