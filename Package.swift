@@ -109,6 +109,10 @@ let package = Package(
         .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: settings),
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings + optimized),
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Encodings", "Locking"], swiftSettings: settings),
+        .target(
+            name: "AccessTokens",
+            dependencies: ["CHelperProcess", "Encodings", "HTTPTransport", "Locking", "LosslessJSON"],
+            swiftSettings: settings),
         .target(name: "PostgreSQL", dependencies: ["CPostgreSQL", "Locking"], swiftSettings: settings),
         .target(name: "HelperProcesses", dependencies: ["CHelperProcess", "Locking"], swiftSettings: settings),
         .target(
@@ -119,7 +123,7 @@ let package = Package(
             swiftSettings: small),
         .target(
             name: "GatewayClient",
-            dependencies: ["Compression", "Encodings", "HTTPTransport", "Locking", "LosslessJSON"],
+            dependencies: ["AccessTokens", "Compression", "Encodings", "HTTPTransport", "Locking", "LosslessJSON"],
             swiftSettings: settings),
         .target(
             name: "Rules",
@@ -172,7 +176,8 @@ let package = Package(
         .target(
             name: "Outside",
             dependencies: [
-                "BotState", "Compression", "DocumentFlow", "Encodings", "GatewayClient", "HTTPTransport", "Locking",
+                "AccessTokens", "BotState", "Compression", "DocumentFlow", "Encodings", "GatewayClient",
+                "HTTPTransport", "Locking",
                 "LosslessJSON", "Rules", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -216,7 +221,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "BotState", "Bots", "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "Delivery", "DocumentFlow",
+                "AccessTokens", "BotState", "Bots", "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "Delivery",
+                "DocumentFlow",
                 "EmbeddedGateway", "Encodings", "Fleet", "GatewayClient", "HTTPServing", "HTTPTransport",
                 "JQ", "LanguageServer", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
                 "Revisions", "RuleEditing", "RulePlay", "Rules", "SyncFunctions", "Transfer", .argumentParser,
@@ -252,11 +258,15 @@ let package = Package(
         .testTarget(
             name: "ChangebotTests",
             dependencies: [
-                "BotState", "Bots", "changebot", "Delivery", "DocumentFlow", "EmbeddedGateway", "FleetEngine",
+                "AccessTokens", "BotState", "Bots", "changebot", "Delivery", "DocumentFlow", "EmbeddedGateway",
+                "FleetEngine",
                 "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "Rules",
                 "RulePlay", "TestKit",
                 .argumentParser, .grdb, .logging,
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AccessTokensTests", dependencies: ["AccessTokens", "Encodings", "Locking", "TestKit"],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
         .testTarget(
@@ -278,7 +288,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "GatewayClientTests",
-            dependencies: ["Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "TestKit"],
+            dependencies: [
+                "AccessTokens", "Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "TestKit",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "HTTPTransportTests", dependencies: ["Encodings", "HTTPTransport", "CCurl", "Locking", "TestKit"],
@@ -286,7 +298,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BotState", "Bots", "Compression", "Delivery", "DocumentFlow", "EmbeddedGateway", "Encodings", "Fleet",
+                "AccessTokens", "BotState", "Bots", "Compression", "Delivery", "DocumentFlow", "EmbeddedGateway",
+                "Encodings", "Fleet",
                 "FleetEngine", "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Outside",
                 "PostgreSQL", "Revisions", "Rules", "TestKit", "TodoData", "Transfer", "TypedDocuments", "changebot",
                 .grdb, .logging, .serviceLifecycle,

@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import HTTPTransport
 internal import Locking
 internal import LosslessJSON
@@ -29,8 +30,12 @@ extension Gateway {
             }
             authorization = other
             exchange = try await sendOnce(request, as: authorization)
+            if exchange.response.status == 401, case .token(let token) = other { await noteRefused(token) }
         }
         noteRenewal(exchange.response.headers, of: authorization)
+        if case .token(let token) = authorization, exchange.response.status != 401 {
+            settings.accessTokens?.noteAccepted(token)
+        }
         guard (200..<300).contains(exchange.response.status) else {
             throw await evaluate(exchange, sentAs: authorization)
         }

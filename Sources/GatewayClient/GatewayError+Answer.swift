@@ -122,7 +122,9 @@ extension HTTPTransportError.TLSProblem {
         case .outOfDate: "renew the server's certificate, or set the clock of this machine"
         case .authorityFile: "--ca-file must name a PEM file with certificates"
         case .notTLS: "this port does not speak TLS: write http:// instead of https://"
-        case .handshake, .badCertificate, .clientCertificate: nil
+        case .clientCertificate:
+            "the server requires a certificate of the client, or this one can't be used: check --certificate-file and --key-file"
+        case .handshake, .badCertificate: nil
         }
     }
 }

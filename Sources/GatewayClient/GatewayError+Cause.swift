@@ -137,14 +137,15 @@ extension GatewayError.Cause {
     /// - Parameter authorization: The request's authorization.
     func remedy(for url: GatewayURL, _ authorization: Authorization) -> String? {
         switch (name, authorization) {
-        case (.loginRequired, .credentials(.bearer)), (.wrongCredentials, .credentials(.bearer)):
+        case (.loginRequired, .credentials(.bearer)), (.wrongCredentials, .credentials(.bearer)),
+            (.loginRequired, .token), (.wrongCredentials, .token):
             "check the token: is it for this gateway, and has it expired?"
         // CouchDB says the same to anonymous requests as to users who are not members.
         case (.accessDenied, .credentials(nil)), (.wrongCredentials, .credentials(nil)):
             "give a user name and password"
         case (.unknownDatabaseOrLogin, .credentials(nil)):
             "a user name and password are needed, or there is no database '\(url.keyspace.database)'"
-        case (.unknownDatabaseOrLogin, .credentials(.bearer)):
+        case (.unknownDatabaseOrLogin, .credentials(.bearer)), (.unknownDatabaseOrLogin, .token):
             "the token is not valid, or there is no database '\(url.keyspace.database)'"
         default: remedy(for: url)
         }

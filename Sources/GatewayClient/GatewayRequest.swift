@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import HTTPTransport
 
 /// One request, as the methods of ``Gateway`` describe it.
@@ -71,6 +72,7 @@ extension GatewayRequest {
         switch authorization {
         case .credentials(let given): credentials = given.map(HTTPCredentials.init)
         case .session(let session): headers.append((name: "Cookie", value: session.cookie))
+        case .token(let token): credentials = .bearer(token: token.text)
         }
         var request = HTTPRequest(
             method: method, url: address, headers: headers,

@@ -1,3 +1,5 @@
+package import AccessTokens
+
 /// How a client communicates with its gateway. Every default is defined here only.
 ///
 /// Proxies come from the environment, as for curl: `http_proxy` (lower case only), `https_proxy`, `all_proxy`, and
@@ -81,6 +83,9 @@ public struct GatewaySettings: Sendable {
     public var userAgent = "changebot"
     /// Called at the end of each request, on the only transfer thread: it must be fast. Nil costs nothing.
     public var requestObserver: (@Sendable (RequestRecord) -> Void)?
+
+    /// Where access tokens come from that are renewed. They replace all other credentials. Nil: there are none.
+    package var accessTokens: AccessTokenSource?
 
     /// Shared by all gateways of this process, so that a refused password is not sent too often.
     var loginGate = LoginGate.shared

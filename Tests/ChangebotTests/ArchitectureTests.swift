@@ -7,7 +7,8 @@ import Testing
     private static let layers = [
         ["Locking", "Compression", "Encodings", "LosslessJSON"],
         ["Fleet", "HelperProcesses", "HTTPServing", "HTTPTransport", "PostgreSQL", "TodoChecks"],
-        ["FleetEngine", "GatewayClient", "JQ", "SyncFunctions"],
+        ["AccessTokens", "FleetEngine", "JQ", "SyncFunctions"],
+        ["GatewayClient"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
         ["BotState", "Monitoring", "Revisions", "RuleEditing", "TypedDocuments"],
         ["LanguageServer", "Outside", "RulePlay", "TodoData", "Transfer"],

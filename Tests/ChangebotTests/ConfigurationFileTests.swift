@@ -1,3 +1,4 @@
+import AccessTokens
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -155,7 +156,8 @@ import Testing
         let help = try await Program.run(["run", "--help"]).output
         let withoutOption = [
             "user", "password-file", "password-credential", "token-file", "token-credential", "engine-user",
-            "engine-password-file",
+            "engine-password-file", "token-url", "client-id", "client-secret-file", "client-secret-credential", "scope",
+            "client-auth", "api-key-file", "api-key-credential", "token-command", "token-ca-file",
         ]
         for key in SettingKey.all where !withoutOption.contains(key.option) {
             #expect(help.contains("--\(key.option) ") || help.contains("--\(key.option)\n"), "\(key.option)")
@@ -240,6 +242,21 @@ import Testing
                 ["user": "a:b", "password_file": "p"], [:], 78,
                 "and the password in the file that 'password_file' names"
             ),
+            (
+                ["token_url": "https://h", "client_id": "c"], [:], 78,
+                "'token_url' is set, but 'client_secret_file' is not"
+            ),
+            (["scope": "s"], [:], 78, "'scope' is set, but 'token_url' is not: OAuth client credentials need"),
+            (["api_key_file": "k", "scope": "s"], [:], 78, "'api_key_file' and 'scope' are two ways to get a token"),
+            (
+                ["api_key_file": "k", "token_command": "c"], [:], 78,
+                "'token_command' and 'api_key_file' are two ways to get a token: unset one"
+            ),
+            (["token_command": "c", "token_file": "t"], [:], 78, "'token_file' and 'token_command' are both set"),
+            (
+                [:], ["CHANGEBOT_CLIENT_SECRET": "x"], 64,
+                "CHANGEBOT_CLIENT_SECRET is set, but CHANGEBOT_TOKEN_URL is not"
+            ),
             // All variables come before the file.
             (["user": "amy", "password_file": "p"], ["CHANGEBOT_USER": "bob"], 64, "CHANGEBOT_USER is set, but no"),
         ] as [([String: String], [String: String], Int32, String)])
@@ -272,6 +289,45 @@ import Testing
             let source = try found.source()
             #expect(source != nil)
         }
+    }
+
+    @Test func renewedTokensAreDescribed() async throws {
+        try await Program.withDirectory { folder in
+            let path = folder + "/secret"
+            try Data("s3cret\n".utf8).write(to: URL(fileURLWithPath: path))
+            let client = try credentials(
+                ["token_url": "https://id.example/t", "client_id": "bot", "client_secret_file": path, "scope": "a b"])
+            #expect(
+                try client.tokenMethod()
+                    == .clientCredentials(
+                        .init(
+                            server: TokenServer(url: "https://id.example/t"), clientID: "bot", secret: .file(path),
+                            scope: "a b", form: .basic)))
+            #expect(try client.read() == nil && client.file?.path == path)
+            let key = try credentials([:], ["CHANGEBOT_API_KEY": "k"])
+            #expect(
+                try key.tokenMethod()
+                    == .apiKey(.init(server: TokenServer(url: TokenMethod.APIKey.usualURL), key: .text("k"))))
+            let line = try credentials([:], ["CHANGEBOT_TOKEN_COMMAND": "get token"])
+            #expect(try line.tokenMethod() == .command(TokenCommand(shell: "get token")))
+            let missing = try credentials(
+                ["token_url": "https://h", "client_id": "c", "client_secret_file": "/no/such/secret"])
+            let failure = #expect(throws: CommandError.self) { try missing.tokenMethod() }
+            #expect(failure?.description.contains("can't read the client secret file /no/such/secret") == true)
+            let wrong = try credentials(
+                ["token_url": "ftp://h", "client_id": "c", "client_secret_file": path, "client_auth": "header"])
+            let refusal = #expect(throws: CommandError.self) { try wrong.tokenMethod() }
+            #expect(refusal?.description.contains("'client_auth' is not valid: 'header'; write basic or body") == true)
+        }
+    }
+
+    @Test func commandIsAListOrALine() throws {
+        let path = NSTemporaryDirectory() + "changebot-\(UUID().uuidString).yaml"
+        defer { unlink(path) }
+        try Data("version: 1\ntoken_command: [bin/get, a b, '']\n".utf8).write(to: URL(fileURLWithPath: path))
+        let file = try ConfigurationFile.read(path)
+        let found = try Credentials(Environment([:]).with(file, bot: file.bots[0])).tokenMethod()
+        #expect(found == .command(TokenCommand([NSTemporaryDirectory() + "bin/get", "a b", ""])))
     }
 
     @Test func worldReadableFileIsExposed() async throws {

@@ -68,6 +68,55 @@ struct TrustTests {
         }
     }
 
+    @Test func gatewayMayRequireACertificate() async throws {
+        let certificate = try TestCertificate(for: "IP:127.0.0.1")
+        let own = try TestCertificate(for: "DNS:bot")
+        let server = try SecureTestServer(certificate, client: own)
+        let refused = try await run(server, "--ca-file", certificate.file)
+        #expect(refused.code == 69, "\(refused.errors)")
+        #expect(refused.errors.contains("check --certificate-file and --key-file"), "\(refused.errors)")
+        // The connection is made: the server answers with a page for people.
+        let accepted = try await run(
+            server, "--ca-file", certificate.file, "--certificate-file", own.file, "--key-file", own.keyFile)
+        #expect(accepted.code == 76, "\(accepted.errors)")
+        let doctor = try await Program.run([
+            "doctor", "--gateway", "https://127.0.0.1:\(server.port)/todo", "--ca-file", certificate.file,
+            "--certificate-file", own.file, "--key-file", own.keyFile,
+        ])
+        #expect((doctor.output + doctor.errors).contains("accepts connections"), "\(doctor.output)")
+        #expect((doctor.output + doctor.errors).contains("is valid for 127.0.0.1"), "\(doctor.output)")
+    }
+
+    /// The errors come before any request.
+    @Test func unusableClientCertificateIsReported() async throws {
+        let own = try TestCertificate(for: "DNS:bot")
+        for (url, options, code, message) in [
+            (
+                "https://127.0.0.1:1/todo", ["--key-file", own.keyFile], 64,
+                "--key-file is the key of a certificate: add --cert"
+            ),
+            (
+                "https://127.0.0.1:1/todo", ["--certificate-file", own.file], 78,
+                "there is no private key in \(own.file)"
+            ),
+            (
+                "https://127.0.0.1:1/todo", ["--certificate-file", own.keyFile], 78,
+                "--certificate-file: there is no certificate in \(own.keyFile)"
+            ),
+            (
+                "https://127.0.0.1:1/todo", ["--certificate-file", own.file, "--key-file", "/no/such/key"], 66,
+                "--key-file: can't read /no/such/key"
+            ),
+            (
+                "http://127.0.0.1:1/todo", ["--certificate-file", own.file, "--key-file", own.keyFile], 64,
+                "a certificate has no meaning with http://: write https://"
+            ),
+        ] as [(String, [String], Int32, String)] {
+            let result = try await Program.run(["export", "--gateway", url, "--output", "-"] + options)
+            #expect(result.code == code && result.errors.contains(message), "\(result.errors)")
+        }
+    }
+
     @Test func expiredCertificateIsRefused() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1", isExpired: true)
         let result = try await run(try SecureTestServer(certificate), "--ca-file", certificate.file)

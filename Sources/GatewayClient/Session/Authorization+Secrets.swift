@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import Encodings
 
 extension Authorization {
@@ -6,6 +7,7 @@ extension Authorization {
         switch self {
         case .credentials(let credentials): credentials?.secrets ?? []
         case .session(let session): session.values
+        case .token(let token): [token.text]
         }
     }
 }

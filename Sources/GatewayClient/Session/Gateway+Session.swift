@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import HTTPTransport
 internal import Locking
 internal import LosslessJSON
@@ -6,11 +7,13 @@ internal import LosslessJSON
 enum Authorization {
     case credentials(GatewayCredentials?)
     case session(GatewaySession)
+    case token(AccessToken)
 }
 
 extension Gateway {
     /// A session if the settings require one and there is a password; otherwise the current credentials.
     func authorization() async throws(GatewayError) -> Authorization {
+        if let token = try await accessToken() { return .token(token) }
         let credentials = try currentCredentials()
         do throws(GatewayError) { return try await authorization(of: credentials) } catch {
             // The login was refused. The password may have changed since it was read.
@@ -23,6 +26,7 @@ extension Gateway {
     /// as another failed login.
     func authorization(insteadOf refused: Authorization) async throws(GatewayError) -> Authorization? {
         switch refused {
+        case .token(let token): return try await accessToken(insteadOf: token).map { .token($0) }
         case .credentials(let credentials): return try self.credentials(insteadOf: credentials).map { .credentials($0) }
         case .session(let session):
             sessions.withLock { sessions in

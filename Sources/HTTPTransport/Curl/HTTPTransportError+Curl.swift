@@ -40,6 +40,8 @@ extension HTTPTransportError.Code {
     /// - Note: Source: `libcurl-errors(3)`; the texts are those of 7.88.
     fileprivate init(_ result: CURLcode, words: String, verifyResult: Int) {
         switch result {
+        // OpenSSL's text for the alert of a server that requires a certificate (TLS 1.3).
+        case _ where words.contains("alert certificate required"): self = .tlsFailed(.clientCertificate)
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .cannotResolve
         case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: self = .cannotConnect
         case CURLE_OPERATION_TIMEDOUT: self = .timedOut(.connect)

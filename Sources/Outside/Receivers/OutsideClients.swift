@@ -31,6 +31,7 @@ final class OutsideClients: Sendable {
         for file in certificates {
             switch file.kind {
             case .authorities: configuration.tls.caFile = file.path
+            case .tokenAuthorities: break
             case .own(let key): (configuration.tls.certificateFile, configuration.tls.keyFile) = (file.path, key)
             }
         }

@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import HTTPTransport
 internal import Rules
 
@@ -7,12 +8,15 @@ struct WebhookSecrets: Sendable {
     let credentials: HTTPCredentials?
     let headers: [(name: String, value: String)]
 
-    init(of access: WebhookAccess, _ contents: SecretContents) {
+    /// - Parameter token: A renewed access token. Nil if the webhook uses none.
+    init(of access: WebhookAccess, _ contents: SecretContents, token: AccessToken?) {
         func text(_ path: String, _ kind: SecretFile.Kind) -> String { contents.text(SecretFile(path, kind)) }
         let form = access.signature
         signing = access.secretFiles.compactMap { WebhookSignature.Secret(text($0, form.secretKind), for: form) }
         headers = access.headerFiles.map { ($0.name, text($0.path, .header)) }
-        if let path = access.tokenFile {
+        if let token {
+            credentials = .bearer(token: token.text)
+        } else if let path = access.tokenFile {
             credentials = .bearer(token: text(path, .token))
         } else if let user = access.user, let path = access.passwordFile {
             credentials = .basic(user: user, password: text(path, .password))

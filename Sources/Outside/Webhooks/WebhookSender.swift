@@ -1,3 +1,4 @@
+internal import AccessTokens
 package import DocumentFlow
 internal import Encodings
 package import GatewayClient
@@ -141,15 +142,44 @@ package final class WebhookSender: Sendable {
     private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> ExchangeResult {
         try retries.requireTenure?()
         do {
-            let response = try await clients.client(for: effect.access.files).send(request(effect, identity))
-            return try await judge(response, effect)
+            return try await judge(try await response(to: effect, identity), effect)
         } catch let error as HTTPTransportError {
             return try judge(error, effect)
+        } catch let error as TokenError {
+            if error.kind == .cancelled { throw CancellationError() }
+            throw ReceiverFailure(error)
         }
     }
 
-    private func request(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) -> HTTPRequest {
-        let secrets = WebhookSecrets(of: effect.access, contents)
+    /// Sends the request. If the receiver refuses the access token, sends it once more with a new one.
+    private func response(to effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> HTTPResponse {
+        let client = clients.client(for: effect.access.files)
+        guard let tokens = effect.access.tokens?.source else {
+            return try await client.send(request(effect, identity, token: nil))
+        }
+        var token = try await tokens.token()
+        for isRenewed in [false, true] {
+            let response = try await client.send(request(effect, identity, token: token))
+            guard response.status == 401, effect.statuses.verdict(on: 401) == nil else {
+                tokens.noteAccepted(token)
+                return response
+            }
+            await Self.skip(response.body)
+            if isRenewed {
+                await tokens.noteRefused(token)
+            } else if let other = try await tokens.token(insteadOf: token) {
+                token = other
+            } else {
+                break
+            }
+        }
+        throw ReceiverFailure.tokenRefused(by: Self.urlWithoutQuery(effect))
+    }
+
+    private func request(
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, token: AccessToken?
+    ) -> HTTPRequest {
+        let secrets = WebhookSecrets(of: effect.access, contents, token: token)
         let content = effect.body.content(identity, setsType: effect.setsType)
         let own = effect.headers + secrets.headers
         let signature = WebhookSignature.headers(

@@ -97,7 +97,7 @@ struct FilePlace {
 
     private static let webhookNames: Set = [
         "secret_files", "token_file", "password_file", "ca_file", "certificate_file", "key_file",
-        "body_file",
+        "body_file", "client_secret_file", "api_key_file", "token_ca_file",
     ]
     /// The names of the members that may have paths.
     static let names = webhookNames.union(["file", "folder"])

@@ -56,9 +56,9 @@ struct ConfigShowCommand: AsyncParsableCommand {
 
     private static func rows(_ environment: Environment) -> [Row] {
         let credentials = environment.together(Credentials.options)
-        let secrets = ["password", "token"].compactMap { name -> Row? in
+        let secrets = ["password", "token", "client-secret", "api-key"].compactMap { name -> Row? in
             guard environment[name] != nil else { return nil }
-            return Row(key: name, value: "********", source: Environment.variable(of: name))
+            return Row(key: SettingKey.name(of: name), value: "********", source: Environment.variable(of: name))
         }
         return secrets
             + SettingKey.all.map { key in
@@ -119,7 +119,7 @@ struct ConfigCheckCommand: AsyncParsableCommand {
         if let error = check.error { throw error }
         guard let file = try config.file() else { return }
         for bot in try RunPlan(command, file).bots {
-            if let file = try bot.job.connection.checkAccess(), file.isExposed {
+            for file in try bot.job.connection.checkAccess() where file.isExposed {
                 try notes.note(
                     "\(file.path): every user of this machine can read this file with a \(file.what); run chmod o-r "
                         + file.path.shellWord)

@@ -60,11 +60,13 @@ struct DoctorBot: Sendable {
             summarize()
             return
         }
-        access = try collect { () throws(CommandError) in try command.access.settings(for: url, environment) }
-        let secret = try collect { () throws(CommandError) in try Credentials(environment).file }.flatMap(\.self)
-        if let secret, secret.isExposed {
-            findings.append(.exposed(secret.path, what: secret.what))
+        access = try collect { () throws(CommandError) in
+            var settings = try command.access.settings(for: url, environment)
+            settings.accessTokens = try command.access.accessTokens(environment)
+            return settings
         }
+        let secrets = try collect { () throws(CommandError) in try command.access.confidentialFiles(environment) }
+        for file in secrets ?? [] where file.isExposed { findings.append(.exposed(file.path, what: file.what)) }
         summarize()
     }
 
@@ -84,7 +86,9 @@ struct DoctorBot: Sendable {
     /// Adds a finding that sums up the settings, if all are valid.
     private mutating func summarize() {
         guard let choice, !findings.contains(where: { $0.level == .error }) else { return }
-        let login = access?.credentials.map { "as \($0)" } ?? "without credentials"
+        let usesTokens = access?.accessTokens != nil
+        let login =
+            access?.credentials.map { "as \($0)" } ?? (usesTokens ? "with renewed tokens" : "without credentials")
         let loginSuffix = if case .remote = choice { ", \(login)" } else { "" }
         let place = engine.map { "\($0.address)" } ?? state.directory
         findings.append(.ok("\(choice.stateAddress)\(loginSuffix); bot '\(name)', state in \(place)"))

@@ -35,6 +35,11 @@ struct GatewayInspection: Sendable {
         await gateway.shutdown()
     }
 
+    /// Who logs in. Nil: the requests are anonymous.
+    private var user: String? {
+        settings.accessTokens == nil ? settings.credentials.map { "\($0)" } : "bearer token"
+    }
+
     // MARK: - The connection
 
     /// Reports on the connection. Returns nil if the bot could not use it.
@@ -98,7 +103,7 @@ struct GatewayInspection: Sendable {
         await report.finish(.gateway, version(greeting, contact))
         await report.finish(
             .login,
-            PermissionChecks.login(database, as: settings.credentials.map { "\($0)" }, advice: advice))
+            PermissionChecks.login(database, as: user, advice: advice))
         guard case .success(let info) = database, info.isOnline else {
             await report.skip(DoctorCheck.afterLogin, "the database can't be used: see 'login'")
             return

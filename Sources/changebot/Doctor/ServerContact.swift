@@ -21,6 +21,8 @@ struct ServerContact: Sendable {
         var configuration = HTTPClientConfiguration()
         configuration.tls.caFile = settings.caFile
         configuration.tls.isInsecure = trustsAnyone
+        configuration.tls.certificateFile = settings.clientCertificate?.file
+        configuration.tls.keyFile = settings.clientCertificate?.keyFile
         configuration.userAgent = settings.userAgent
         let client = HTTPClient(configuration: configuration)
         let result = await ask(client, url)

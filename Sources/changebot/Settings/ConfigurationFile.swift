@@ -194,7 +194,7 @@ private struct ConfigurationReading {
     }
 
     private static func unknown(_ name: String, _ known: [String]) -> String {
-        if name == "password" || name == "token" {
+        if ["password", "token", "client_secret", "api_key"].contains(name) {
             return "a secret does not belong in this file: write '\(name)_file' with the path of a file that holds it, "
                 + "or '\(name)_credential' with the name of a systemd credential"
         }
@@ -216,6 +216,13 @@ private struct ConfigurationReading {
         case (.string(""), _): report(node.position, "'\(key.name)' is empty; write a value, or remove the key")
         case (.string(let text), _): return [resolved(text, key)]
         case (.number(let text), .text): return [text]
+        case (.list(let elements), .command):
+            let texts = elements.compactMap { if case .string(let text) = $0.content { text } else { nil } }
+            if let program = texts.first, !program.isEmpty, texts.count == elements.count {
+                return [program.contains("/") ? joined(program) : program] + texts.dropFirst()
+            }
+            report(
+                node.position, "'\(key.name)' must be a command line, or a list of a program and its arguments as text")
         case (.list(let elements), .list) where elements.isEmpty, (.list(let elements), .paths) where elements.isEmpty:
             report(node.position, "'\(key.name)' is an empty list; write a value, or remove the key")
         case (.list(let elements), .list), (.list(let elements), .paths):
@@ -237,7 +244,7 @@ private struct ConfigurationReading {
         case .path, .paths: return joined(text)
         case .gateway where text.hasPrefix("embedded:") && text != "embedded:":
             return "embedded:" + joined(String(text.dropFirst("embedded:".count)))
-        case .text, .flag, .list, .gateway: return text
+        case .text, .flag, .list, .gateway, .command: return text
         }
     }
 

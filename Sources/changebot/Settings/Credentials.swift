@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Glibc
@@ -17,12 +18,13 @@ struct Credentials {
     private static let passwords = ["password", "password-file", "password-credential"]
     private static let tokens = ["token", "token-file", "token-credential"]
     /// All settings that provide credentials.
-    static let options = ["user"] + passwords + tokens
+    static let options = ["user"] + passwords + tokens + TokenSettings.options
 
     private let environment: Environment
     private let user: String?
-    /// The setting that provides the password or token; nil without credentials.
+    /// The setting that provides the password, token, client secret or API key; nil without one.
     private let secret: String?
+    private let renewed: TokenSettings
     /// The settings that are given: those among ``options``.
     let settings: [String]
 
@@ -33,8 +35,14 @@ struct Credentials {
         self.environment = environment
         user = environment["user"]
         settings = Self.options.filter { environment[$0] != nil }
-        let secrets = settings.filter { $0 != "user" }
-        secret = secrets.first
+        let secrets = settings.filter { (Self.passwords + Self.tokens).contains($0) }
+        if let renewed = settings.first(where: TokenSettings.options.contains) {
+            if let other = settings.first(where: { !TokenSettings.options.contains($0) }) {
+                throw Self.bothAreSet([other, renewed], environment)
+            }
+        }
+        renewed = try TokenSettings(environment)
+        secret = secrets.first ?? renewed.secret
         if let token = settings.first(where: Self.tokens.contains), let other = settings.first(where: { $0 != token }) {
             throw Self.bothAreSet([token, other], environment)
         }
@@ -84,23 +92,41 @@ struct Credentials {
     }
 
     /// The name of the setting that provides the password or token, for messages.
-    var name: String { secret.map(environment.naming) ?? "" }
+    var name: String { (secret ?? renewed.first).map(environment.naming) ?? "" }
+
+    /// How access tokens are obtained that are renewed. Nil: there are other credentials, or none.
+    ///
+    /// - Throws: ``CommandError`` with 64, or 78 in a file, if a value is not valid; 66 if the file with the secret can't
+    ///   be read.
+    func tokenMethod() throws(CommandError) -> TokenMethod? {
+        let file = try file
+        guard let method = try renewed.method(file) else { return nil }
+        _ = try file?.read()
+        return method
+    }
 
     /// - Returns: Nil without credentials.
     /// - Throws: ``CommandError`` with 66 if the file with the secret can't be read.
     func read() throws(CommandError) -> GatewayCredentials? {
-        guard let secret else { return nil }
+        guard let secret, renewed.first == nil else { return nil }
         let text = if let file = try file { try file.read() } else { environment[secret] ?? "" }
         return user.map { .basic(user: $0, password: text) } ?? .bearer(token: text)
     }
 
     /// A function that reads the secret's file again at each call, because it may have changed. Nil without a file.
     func source() throws(CommandError) -> (@Sendable () throws -> GatewayCredentials?)? {
-        guard let file = try file else { return nil }
+        guard renewed.first == nil, let file = try file else { return nil }
         return { [user] in
             let text = try file.read()
             return user.map { .basic(user: $0, password: text) } ?? .bearer(token: text)
         }
+    }
+
+    /// What a setting holds or names: `client secret` for `client-secret-file`.
+    private static func description(of secret: String) -> String {
+        if secret.hasPrefix("api-key") { return "API key" }
+        if secret.hasPrefix("client-secret") { return "client secret" }
+        return secret.hasPrefix("token") ? "token" : "password"
     }
 
     /// The file with the secret; nil if there is none.
@@ -108,15 +134,15 @@ struct Credentials {
         get throws(CommandError) {
             guard let secret, let text = environment[secret] else { return nil }
             let (name, place) = (environment.naming(secret), environment.place(of: secret))
+            let what = Self.description(of: secret)
             switch secret {
-            case "password-file": return SecretFile(path: text, what: "password", setting: name, place: place)
-            case "token-file": return SecretFile(path: text, what: "token", setting: name, place: place)
-            case "password-credential", "token-credential":
-                let what = secret == "token-credential" ? "token" : "password"
+            case _ where secret.hasSuffix("-file"):
+                return SecretFile(path: text, what: what, setting: name, place: place)
+            case _ where secret.hasSuffix("-credential"):
                 guard let folder = environment.variable("CREDENTIALS_DIRECTORY") else {
                     throw environment.contradiction(
                         [secret],
-                        "\(name) names a systemd credential, but CREDENTIALS_DIRECTORY is not set: add LoadCredential=\(text.visible):PATH to the unit, or write the path of a file as \(environment.naming("\(what)-file"))"
+                        "\(name) names a systemd credential, but CREDENTIALS_DIRECTORY is not set: add LoadCredential=\(text.visible):PATH to the unit, or write the path of a file as \(environment.naming(secret.dropLast("credential".count) + "file"))"
                     )
                 }
                 guard !text.contains("/"), text != ".." else {

@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import GatewayClient
@@ -22,6 +23,17 @@ struct AccessOptions: ParsableArguments {
         help: ArgumentHelp("Trust the certificates in this file instead of the system's.", valueName: "file"),
         completion: .certificateFile)
     var caFile: String?
+
+    @Option(
+        help: ArgumentHelp("Show this certificate (PEM) to the gateway.", valueName: "file"),
+        completion: .certificateFile)
+    var certificateFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The private key of --certificate-file (PEM). Default: it is in the same file.", valueName: "file"),
+        completion: .certificateFile)
+    var keyFile: String?
 
     @Option(
         help: "How to authenticate: basic sends the password with each request, session logs in once. Default: basic.")
@@ -116,13 +128,52 @@ extension AccessOptions {
         try environment.isOn(keepExpiry, "keep-expiry")
     }
 
+    /// The certificate that the gateway is shown. Nil if none is set.
+    ///
+    /// - Throws: ``CommandError``, also if the gateway's URL begins with `http://`.
+    private func clientCertificate(
+        for url: GatewayURL, _ environment: Environment
+    ) throws(CommandError) -> ClientCertificateFiles? {
+        guard let files = try ClientCertificateFiles(self, environment) else { return nil }
+        // The two gateways of a replication may share the option.
+        guard url.base.hasPrefix("https://") || environment.isForOneSide else {
+            throw environment.contradiction(
+                certificateFile == nil ? ["certificate-file"] : [],
+                "a certificate has no meaning with http://: write https:// in the gateway's URL, or remove "
+                    + (certificateFile == nil ? environment.naming("certificate-file") : "--certificate-file"))
+        }
+        return files
+    }
+
+    /// The files of these settings that only the bot should be able to read.
+    ///
+    /// - Throws: ``CommandError``, as ``settings(for:_:)``.
+    func confidentialFiles(_ environment: Environment) throws(CommandError) -> [SecretFile] {
+        let key = try ClientCertificateFiles(self, environment).map { files in
+            SecretFile(path: files.keyFile, what: "private key", setting: environment.naming("key-file"))
+        }
+        return [try Credentials(environment).file, key].compactMap(\.self)
+    }
+
+    /// The source of this process for the access tokens that the settings describe. Nil: they describe none.
+    ///
+    /// - Parameter noteFailure: Called if a token that is still used can't be renewed.
+    /// - Throws: ``CommandError``, as ``settings(for:_:)``.
+    func accessTokens(
+        _ environment: Environment, noteFailure: @escaping @Sendable (TokenError) -> Void = { _ in }
+    ) throws(CommandError) -> AccessTokenSource? {
+        guard let method = try Credentials(environment).tokenMethod() else { return nil }
+        return .shared(method, userAgent: "changebot/\(Changebot.version)", noteFailure: noteFailure)
+    }
+
     /// - Throws: ``CommandError`` with 64 for contradictory options, 66 for a file that can't be read, 78 for a
     ///   `--ca-file` without a certificate.
     func settings(for url: GatewayURL, _ environment: Environment) throws(CommandError) -> GatewaySettings {
         var settings = GatewaySettings()
         let given = try Credentials(environment)
         let credentials = try given.read()
-        guard credentials == nil || url.userInfo == nil else {
+        let renews = try given.tokenMethod() != nil
+        guard !renews && credentials == nil || url.userInfo == nil else {
             throw environment.contradiction(
                 given.settings, "credentials are given in the URL and as \(given.name): remove one")
         }
@@ -139,8 +190,11 @@ extension AccessOptions {
         }
         settings.credentialsSource = try given.source()
         settings.caFile = try environment.checking("ca-file", isFlag: caFile != nil) { () throws(CommandError) in
-            try (caFile ?? environment["ca-file"]).map(AuthorityFile.checked)
+            try (caFile ?? environment["ca-file"]).map { path throws(CommandError) in
+                try AuthorityFile.checked(path, option: "ca-file")
+            }
         }
+        settings.clientCertificate = try clientCertificate(for: url, environment)?.certificate
         settings.keepsExpiry = try keepsExpiry(environment)
         settings.isInsecure = try environment.isOn(insecure, "insecure")
         settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))

@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import BotState
 internal import Bots
 internal import Delivery
@@ -20,6 +21,9 @@ struct SettingKey: Sendable {
         /// A path, relative to the file's folder.
         case path
         case paths
+        /// A line for the shell, or a list: a program, whose path is relative to the file's folder if it has a `/`, and
+        /// its arguments.
+        case command
         /// A URL, or `embedded:FILE` with a path.
         case gateway
     }
@@ -62,8 +66,20 @@ struct SettingKey: Sendable {
         SettingKey("password_credential", .bot),
         SettingKey("token_file", .bot, .path),
         SettingKey("token_credential", .bot),
+        SettingKey("token_url", .bot),
+        SettingKey("client_id", .bot),
+        SettingKey("client_secret_file", .bot, .path),
+        SettingKey("client_secret_credential", .bot),
+        SettingKey("scope", .bot),
+        SettingKey("client_auth", .bot, fallback: TokenMethod.ClientCredentials.Form.basic.rawValue),
+        SettingKey("api_key_file", .bot, .path),
+        SettingKey("api_key_credential", .bot),
+        SettingKey("token_command", .bot, .command),
+        SettingKey("token_ca_file", .bot, .path),
         SettingKey("auth", .bot, fallback: AuthenticationForm.default.rawValue),
         SettingKey("ca_file", .bot, .path),
+        SettingKey("certificate_file", .bot, .path),
+        SettingKey("key_file", .bot, .path),
         SettingKey("insecure", .bot, .flag, fallback: "false"),
         SettingKey("keep_expiry", .bot, .flag, fallback: "false"),
         SettingKey("dialect", .bot),

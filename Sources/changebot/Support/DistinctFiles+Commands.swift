@@ -6,8 +6,13 @@ extension DistinctFiles {
     mutating func read(_ access: AccessOptions, _ choice: GatewayChoice?, _ environment: Environment) {
         inputs += [
             ("--ca-file", access.caFile ?? environment["ca-file"]),
+            ("--certificate-file", access.certificateFile ?? environment["certificate-file"]),
+            ("--key-file", access.keyFile ?? environment["key-file"]),
             (environment.naming("password-file"), environment["password-file"]),
             (environment.naming("token-file"), environment["token-file"]),
+            (environment.naming("client-secret-file"), environment["client-secret-file"]),
+            (environment.naming("api-key-file"), environment["api-key-file"]),
+            (environment.naming("token-ca-file"), environment["token-ca-file"]),
         ]
         if case .embedded(let file?)? = choice { inputs += Self.database(file, "the embedded gateway") }
     }

@@ -21,12 +21,12 @@ struct GatewayConnection: Sendable {
 
     /// Checks the settings for login and TLS, and reads the files that they name.
     ///
-    /// - Returns: The file with the secret; nil if there is none.
+    /// - Returns: The files that only the bot should be able to read.
     /// - Throws: ``CommandError``.
-    func checkAccess() throws(CommandError) -> SecretFile? {
-        guard case .remote(let url) = choice else { return nil }
+    func checkAccess() throws(CommandError) -> [SecretFile] {
+        guard case .remote(let url) = choice else { return [] }
         _ = try access.settings(for: url, environment)
-        return try Credentials(environment).file
+        return try access.confidentialFiles(environment)
     }
 
     /// Calls `body` with the gateway.
@@ -38,19 +38,24 @@ struct GatewayConnection: Sendable {
         switch choice {
         case .remote(let url):
             var settings = try access.settings(for: url, environment)
+            settings.accessTokens = try access.accessTokens(environment) { [logger] error in
+                logger.warning(
+                    "an access token can't be renewed; the current one is used until it ends",
+                    metadata: [LogKey.reason: "\(error)"])
+            }
             settings.requestObserver = requestObserver(and: observer)
             if settings.isInsecure {
                 logger.warning(
                     "TLS certificates are not verified: anyone on the network path can read and write as this user; replace --insecure with --ca-file FILE"
                 )
             }
-            if let file = try Credentials(environment).file, file.isExposed {
+            for file in try access.confidentialFiles(environment) where file.isExposed {
                 logger.warning(
                     "every user of this machine can read this file with a \(file.what): run chmod o-r \(file.path.shellWord)",
                     metadata: [LogKey.file: "\(file.path)"])
             }
             do { try await Self.using(Gateway(url, settings: settings), body) } catch let failure as RunError
-                where failure.code == .notAllowed && settings.credentials == nil
+                where failure.code == .notAllowed && settings.credentials == nil && settings.accessTokens == nil
                 // The error may be about the other gateway, if the command has two.
                 && failure.description.contains("\(url)")
             {

@@ -102,6 +102,26 @@ import Testing
             "url: 'https://h', token_file: t, secret_files: s, signature: {header: Authorization}",
             "the header Authorization is given too; remove one of them"
         ),
+        (
+            "url: 'https://h', client_id: c, client_secret_file: s",
+            "'client_id' needs 'token_url': OAuth client credentials have token_url, client_id and client_secret_file"
+        ),
+        ("url: 'https://h', scope: c", "'scope' needs 'token_url'"),
+        (
+            "url: 'https://h', token_url: 'https://amy:secret@i/', client_id: c, client_secret_file: s",
+            "'token_url' must not contain a user or password"
+        ),
+        (
+            "url: 'https://h', token_url: 'https://i/', client_id: c, client_secret_file: s, client_auth: header",
+            "'client_auth' must be basic (the default) or body"
+        ),
+        ("url: 'https://h', api_key_file: k, scope: s", "'api_key_file' and 'scope' are two ways to get a token"),
+        ("url: 'https://h', token_command: [a], api_key_file: k", "'token_command' and 'api_key_file' are two ways"),
+        ("url: 'https://h', token_command: [a, 1]", "'token_command' must be a command line, or a list of a program"),
+        (
+            "url: 'https://h', token_command: a, token_file: t",
+            "'token_file' and 'token_command' are two ways to log in"
+        ),
         ("url: 'https://h', on_status: retry", "'on_status' must be an object"),
         (
             "url: 'https://h', on_status: {199: done}",
@@ -177,6 +197,29 @@ import Testing
         let address = try OutsideAddress(url)
         #expect(address.origin == origin)
         #expect(address.path == path)
+    }
+
+    @Test func renewedTokensAreRead() throws {
+        func access(_ keys: String) throws -> WebhookAccess {
+            try #require(try ruleSet(rule("url: 'http://h', \(keys)"), path: "rules/r.yaml").webhookAccesses.first)
+        }
+        let client = try access(
+            "token_url: 'https://ID.example/t?x=1', client_id: c, client_secret_file: s, scope: a b, client_auth: body, "
+                + "token_ca_file: ca.pem")
+        #expect(
+            client.tokens?.method
+                == .clientCredentials(
+                    url: "https://id.example/t?x=1", clientID: "c", secretFile: "rules/s", scope: "a b", isInBody: true)
+        )
+        #expect(client.files.secrets == [SecretFile("rules/s", .clientSecret)])
+        #expect(client.files.certificates.map(\.kind) == [.tokenAuthorities])
+        let key = try access("api_key_file: k")
+        #expect(key.tokens?.method == .apiKey(url: nil, keyFile: "rules/k"))
+        #expect(key.files.secrets == [SecretFile("rules/k", .apiKey)])
+        #expect(try access("token_command: get it").tokens?.method == .command(["get it"]))
+        #expect(try access("token_command: [./get, it]").tokens?.method == .command(["rules/./get", "it"]))
+        #expect(try access("token_command: [get]").tokens?.method == .command(["get"]))
+        #expect(try access("token_file: t").tokens == nil)
     }
 
     @Test func mappingWithAWebhookIsRefused() {

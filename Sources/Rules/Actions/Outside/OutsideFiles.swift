@@ -35,6 +35,10 @@ package struct SecretFile: Sendable, Hashable {
         case secret
         /// Any text, whose bytes are the key of a signature in a header.
         case signingSecret = "signing secret"
+        /// The secret of an OAuth client.
+        case clientSecret = "client secret"
+        /// An API key that is exchanged for tokens.
+        case apiKey = "API key"
         /// A bearer token.
         case token
         case password
@@ -55,6 +59,8 @@ package struct CertificateFile: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         /// The authorities to trust instead of the system's: `ca_file`.
         case authorities
+        /// The same for the token server: `token_ca_file`.
+        case tokenAuthorities
         /// The bot's own certificate: `certificate_file`.
         ///
         /// - Parameter key: The file with its key, which may be the same.

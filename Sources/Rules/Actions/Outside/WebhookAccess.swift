@@ -9,6 +9,8 @@ package struct WebhookAccess: Sendable, Hashable {
     package let signature: WebhookSignatureForm
     /// A file with a bearer token.
     package let tokenFile: String?
+    /// Where access tokens come from that are renewed.
+    package let tokens: WebhookTokens?
     /// For basic authentication, together with ``passwordFile``.
     package let user: String?
     /// A file with the password of ``user``.
@@ -36,17 +38,21 @@ package struct WebhookAccess: Sendable, Hashable {
             certificateFile.map { CertificateFile($0, .own(key: keyFile ?? $0)) },
         ]
         let logins = [tokenFile.map { SecretFile($0, .token) }, passwordFile.map { SecretFile($0, .password) }]
-        return OutsideFiles(
+        var files = OutsideFiles(
             secrets: secretFiles.map { SecretFile($0, signature.secretKind) } + logins.compactMap(\.self)
                 + headerFiles.map { SecretFile($0.path, .header) },
             certificates: certificates.compactMap(\.self))
+        if let tokens { files.add(tokens.files) }
+        return files
     }
 }
 
 extension WebhookAccess {
-    static let keys = [
-        "secret_files", "signature", "token_file", "user", "password_file", "ca_file", "certificate_file", "key_file",
-    ]
+    static let keys =
+        [
+            "secret_files", "signature", "token_file", "user", "password_file", "ca_file", "certificate_file",
+            "key_file",
+        ] + WebhookTokens.keys
 
     /// Nil, with errors, if keys contradict each other or a value is wrong. Reads no file: a rule's author need not
     /// have the secrets.
@@ -66,6 +72,7 @@ extension WebhookAccess {
         secretFiles = Self.secretFiles(object).map { RulePath.join(folder, $0) }
         signature = WebhookSignatureForm(object, body)
         tokenFile = path("token_file")
+        tokens = WebhookTokens(object)
         user = object.optionalText("user")
         passwordFile = path("password_file")
         caFile = path("ca_file")
@@ -83,6 +90,11 @@ extension WebhookAccess {
         }
         if object.node("password_file") == nil { refuse("user", "'user' needs a password; add password_file: PATH") }
         if object.node("user") == nil { refuse("password_file", "'password_file' needs a user; add user: NAME") }
+        if let key = WebhookTokens.keys.first(where: { object.node($0) != nil }) {
+            for name in ["token_file", "user"] {
+                refuse(name, "'\(name)' and '\(key)' are two ways to log in; remove one")
+            }
+        }
         if tokenFile != nil { refuse("user", "'user' and 'token_file' are two ways to log in; remove one") }
         if let user, user.contains(":") { refuse("user", "'user' can't contain ':' (RFC 7617); remove it") }
         if certificateFile == nil {
@@ -97,7 +109,7 @@ extension WebhookAccess {
             refuse("signature", "the header '\(name)' is given too; remove it from 'headers'")
         }
         if headers.contains("authorization") || signature.headerName == "authorization" {
-            for name in ["token_file", "user"] {
+            for name in ["token_file", "user"] + WebhookTokens.keys {
                 refuse(name, "the header Authorization is given too; remove one of them")
             }
         }
