@@ -63,7 +63,7 @@ struct RulesPlanCommand: AsyncParsableCommand {
             old: try Self.rules(old), new: try Self.rules(new), now: try now.seconds(environment), filter: filter)
         let isQuiet = try notes.isQuiet(environment)
         if !isQuiet, !plan.omittedRules.isEmpty {
-            let names = plan.omittedRules.map { "'\(DisplayText.plain($0))'" }.joined(separator: ", ")
+            let names = plan.omittedRules.map { "'\($0)'" }.joined(separator: ", ")
             Console.warn("left out, because they fire only for later changes ('changed', enter, leave): \(names)")
         }
         let style = try color.style(environment, of: .standardOutput)
