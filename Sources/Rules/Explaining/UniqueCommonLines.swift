@@ -1,6 +1,6 @@
 /// The lines that occur exactly once in each of two texts, as many of them as are in the same order.
 ///
-/// - Note: Source: Bram Cohen's patience diff: the longest increasing sequence of positions.
+/// - Note: Source: Bram Cohen's diff of unique lines: the longest increasing sequence of positions.
 struct UniqueCommonLines {
     typealias Pair = (old: Int, new: Int)
 

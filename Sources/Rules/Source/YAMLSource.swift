@@ -15,7 +15,7 @@ struct YAMLSource {
 
     private init(_ text: String, errors: SourceErrors) {
         self.errors = errors
-        hasAliases = text.contains(/[:,\[{\-]\s+\*\w/)
+        hasAliases = text.contains(/[:,\[{\-]\s*\*\w/)
     }
 
     /// Nil, with errors, if the text is not one YAML document or contains a value that JSON can't represent. A
