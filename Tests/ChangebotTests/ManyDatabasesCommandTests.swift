@@ -71,7 +71,7 @@ import Testing
     @Test func commandsWorkOnEachDatabase() async throws {
         try await withBed(Self.databases) { bed in
             for name in ["user-a", "user-b", "user-x"] {
-                try await bed.gateway.createDatabase(name)
+                try bed.gateway.createDatabase(name)
                 try await bed.put(name, "t1", #"{"type":"task"}"#)
             }
             try await bed.put("user-b", "b1", #"{"type":"broken"}"#)
@@ -112,7 +112,7 @@ import Testing
     @Test func eachDatabaseIsExportedToItsOwnFile() async throws {
         try await withBed(Self.databases) { bed in
             for name in ["user-a", "user-b"] {
-                try await bed.gateway.createDatabase(name)
+                try bed.gateway.createDatabase(name)
                 try await bed.put(name, "t1", #"{"type":"task"}"#)
             }
             let refused = try await bed.command("export", "--output", bed.folder + "/all.ndjson")
@@ -124,7 +124,7 @@ import Testing
                 let text = try String(contentsOfFile: bed.folder + "/\(name).ndjson", encoding: .utf8)
                 #expect(text.split(separator: "\n").count == 1)
             }
-            try await bed.gateway.createDatabase("user-c")
+            try bed.gateway.createDatabase("user-c")
             try await bed.put("user-c", "t1", "{}")
             try await bed.put("user-a", "t2", "{}")
             let more = try await bed.command(
@@ -144,7 +144,7 @@ import Testing
 
     @Test func doctorNamesDatabasesThatCannotBeRead() async throws {
         try await withBed(Self.databases) { bed in
-            for name in ["user-a", "user-b"] { try await bed.gateway.createDatabase(name) }
+            for name in ["user-a", "user-b"] { try bed.gateway.createDatabase(name) }
             let healthy = try await bed.command("doctor", "--no-wait")
             #expect(healthy.output.contains("2 databases selected by: user-*, !user-x"))
             bed.gateway.refuse("user-a", status: 403)

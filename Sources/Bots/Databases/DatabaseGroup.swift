@@ -95,7 +95,8 @@ package struct DatabaseGroup: Service {
     func selects(_ name: String) -> Bool { patterns.matches(name) && (try? directory.gateway(name)) != nil }
 
     /// A bot for one database.
-    func makeBot(_ name: String, _ session: DatabaseSession, isRecreated: Bool) throws -> Bot {
+    func makeBot(_ session: DatabaseSession) throws -> Bot {
+        let name = session.name
         let gateway = try directory.gateway(name)
         let place = try place(name, "\(gateway.url)")
         var logger = logger
@@ -110,7 +111,7 @@ package struct DatabaseGroup: Service {
         settings.passes = place.passes
         settings.fixOptions = nil
         // A database that was seen to be deleted is new: nothing is repeated.
-        if isRecreated { settings.onReset = .restart }
+        if session.isRecreated { settings.onReset = .restart }
         return Bot(
             gateway: gateway, ruleSet: ruleSet, state: place.state, settings: settings, report: RunReport(),
             logger: logger)

@@ -22,6 +22,8 @@ final class DatabaseGroupRun: Sendable {
         var schedule: DatabaseSchedule
         var entries: [String: DatabaseIndex.Entry]
         var sessions: [String: DatabaseSession] = [:]
+        /// When databases became known.
+        var addedAt: [String: ContinuousClock.Instant] = [:]
         /// Why databases can't be used, for those that can't.
         var failures: [String: any Error] = [:]
         var isStopping = false
@@ -141,20 +143,25 @@ final class DatabaseGroupRun: Sendable {
         case .watchEnded(let error):
             state.isWatching = false
             if let error { end(&state, with: error) }
-        case .watched(.listed(let names)): try await noteList(names, &state)
+        case .watched(.listed(let names, let asked)): try await noteList(names, asOf: asked, &state)
         case .watched(.compared(let names, let sequences)): noteSequences(names, sequences, &state)
-        case .watched(.announced(let rows)): try await noteAnnouncements(rows, &state)
+        case .watched(.announced(let rows, let missing)): try await noteAnnouncements(rows, missing, &state)
         case .watched(.answers): group.bot.delivery.observer?.note(.progressed)
         case .ended(let session, let report, let result): try await noteEnd(of: session, report, result, &state)
         }
     }
 
-    private func noteList(_ names: [String], _ state: inout State) async throws {
+    private func noteList(
+        _ names: [String], asOf asked: ContinuousClock.Instant, _ state: inout State
+    ) async throws {
         state.hasListed = true
         let listed = Set(names)
         for name in names where !state.schedule.knows(name) { add(name, &state) }
-        for name in state.schedule.all where !listed.contains(name) { try await drop(name, &state) }
-        for (name, entry) in state.entries where !listed.contains(name) {
+        // A database may have been created and announced after the list was requested.
+        func isGone(_ name: String) -> Bool { !listed.contains(name) && state.addedAt[name].map { $0 < asked } ?? true }
+        let gone = state.schedule.all.filter(isGone)
+        for name in gone { try await drop(name, &state) }
+        for (name, entry) in state.entries where !state.schedule.knows(name) {
             try await noteMissing(name, entry, &state)
         }
         guard names.isEmpty else {
@@ -187,25 +194,21 @@ final class DatabaseGroupRun: Sendable {
         }
     }
 
-    private func noteAnnouncements(_ rows: [DatabaseUpdates.Row], _ state: inout State) async throws {
-        var deleted: [String] = []
+    /// - Parameter missing: Databases that were deleted and don't exist now.
+    private func noteAnnouncements(
+        _ rows: [DatabaseUpdates.Row], _ missing: Set<String>, _ state: inout State
+    ) async throws {
         for row in rows where group.selects(row.database) {
-            if row.isDeletion {
-                if !deleted.contains(row.database) { deleted.append(row.database) }
+            let name = row.database
+            if row.isDeletion { state.entries[name]?.missingSince = moment.seconds }
+            if missing.contains(name) {
+                if state.schedule.knows(name) { try await drop(name, &state) }
                 continue
             }
-            if !state.schedule.knows(row.database) { add(row.database, &state) }
-            state.sessions[row.database]?.noteAnnouncement()
-            noteChange(row.database, &state)
-        }
-        guard !deleted.isEmpty else { return }
-        // It may have been created again. If that can't be found out now, working on it will show it.
-        let batch = Array(deleted.prefix(Gateway.maxDatabasesOfRequest))
-        let present = try? await group.directory.sequences(of: batch)
-        for name in deleted where state.schedule.knows(name) {
-            state.entries[name]?.missingSince = moment.seconds
-            if let present, batch.contains(name), present[name] == nil {
-                try await drop(name, &state)
+            if !state.schedule.knows(name) { add(name, &state) }
+            // Its own feed reads the change, unless the session ends just now.
+            if let session = state.sessions[name], !session.isAbandoned {
+                session.noteAnnouncement()
             } else {
                 noteChange(name, &state)
             }
@@ -223,6 +226,7 @@ final class DatabaseGroupRun: Sendable {
 
     private func add(_ name: String, _ state: inout State) {
         let entry = state.entries[name]
+        state.addedAt[name] = .now
         state.schedule.add(name, wakeAt: entry?.wakeAt)
         group.totals.update(name) { facts in
             (facts.wakeAt, facts.deadLetters) = (entry?.wakeAt, entry?.deadLetters ?? 0)
@@ -233,11 +237,15 @@ final class DatabaseGroupRun: Sendable {
     /// Lets go of a database that does not exist any more. Its state is kept for a day.
     private func drop(_ name: String, _ state: inout State) async throws {
         state.schedule.remove(name)
+        state.addedAt[name] = nil
         group.totals.remove(name)
         state.sessions[name]?.abandon()
         state.failures[name] = nil
         group.logger.info("a database is gone", metadata: [LogKey.database: "\(name)"])
-        if let entry = state.entries[name] { try await noteMissing(name, entry, &state) }
+        guard var entry = state.entries[name] else { return }
+        entry.missingSince = entry.missingSince ?? moment.seconds
+        state.entries[name] = entry
+        try await save(name, state)
     }
 
     private func noteMissing(_ name: String, _ entry: DatabaseIndex.Entry, _ state: inout State) async throws {
@@ -262,9 +270,10 @@ final class DatabaseGroupRun: Sendable {
     /// - Returns: Nil if the database's name can't be used, which is noted as a failure.
     private func makeSession(_ name: String, _ state: inout State) -> (DatabaseSession, Bot)? {
         let session = DatabaseSession(
-            name, group.settings.session, group.totals, reportingTo: group.bot.delivery.observer)
+            name, isRecreated: state.entries[name]?.missingSince != nil, group.settings.session, group.totals,
+            reportingTo: group.bot.delivery.observer)
         do {
-            let bot = try group.makeBot(name, session, isRecreated: state.entries[name]?.missingSince != nil)
+            let bot = try group.makeBot(session)
             state.sessions[name] = session
             group.totals.update(name) { $0.phase = .working }
             return (session, bot)
@@ -290,6 +299,11 @@ final class DatabaseGroupRun: Sendable {
     ) async throws {
         let name = session.name
         state.sessions[name] = nil
+        guard !session.isAbandoned else {
+            // If the database exists again, it is read from its beginning.
+            state.schedule.ended(name, .done(wakeAt: nil, hasMore: true), moment)
+            return noteQueued(name, state)
+        }
         if let limit = group.bot.delivery.errorLimit {
             let failures = group.totals.counters.failures
             if limit.isExceeded(by: failures) { end(&state, with: RunError(limit, failures)) }
@@ -304,7 +318,9 @@ final class DatabaseGroupRun: Sendable {
             var entry = state.entries[name] ?? DatabaseIndex.Entry()
             if isQuiet { entry.seen = await report.newestAtStart }
             if let remains { (entry.wakeAt, entry.deadLetters) = (remains.wakeAt, remains.deadLetters) }
-            (entry.ruleSetHash, entry.workedAt, entry.missingSince) = (group.ruleSet.hash, moment.seconds, nil)
+            (entry.ruleSetHash, entry.workedAt) = (group.ruleSet.hash, moment.seconds)
+            // If it was deleted meanwhile, the next session must know.
+            if session.isRecreated { entry.missingSince = nil }
             entry.failure = nil
             // A database that was dropped meanwhile is kept as missing.
             if !state.schedule.knows(name) { entry.missingSince = moment.seconds }

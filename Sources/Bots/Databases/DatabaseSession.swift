@@ -38,6 +38,8 @@ final class DatabaseSession: RunObserver {
     private static let abandonedTime: Duration = .seconds(3)
 
     let name: String
+    /// Whether the database was gone before the session began.
+    let isRecreated: Bool
     private let limits: Limits
     private let next: (any RunObserver)?
     private let totals: DatabaseTotals
@@ -45,8 +47,12 @@ final class DatabaseSession: RunObserver {
     private let changed = Signal()
     private let began = ContinuousClock.now
 
-    init(_ name: String, _ limits: Limits, _ totals: DatabaseTotals, reportingTo next: (any RunObserver)?) {
-        (self.name, self.limits, self.totals, self.next) = (name, limits, totals, next)
+    init(
+        _ name: String, isRecreated: Bool, _ limits: Limits, _ totals: DatabaseTotals,
+        reportingTo next: (any RunObserver)?
+    ) {
+        (self.name, self.isRecreated, self.limits) = (name, isRecreated, limits)
+        (self.totals, self.next) = (totals, next)
     }
 
     // MARK: - Observing
@@ -105,6 +111,9 @@ final class DatabaseSession: RunObserver {
     var hasRecentAnnouncement: Bool {
         state.withLock(\.announcedAt).map { $0.duration(to: .now) < Self.announcementLead } ?? false
     }
+
+    /// Whether the database was gone before the session ended.
+    var isAbandoned: Bool { state.withLock(\.isAbandoned) }
 
     /// Since when the session has work. Nil: it waits for changes.
     var busySince: ContinuousClock.Instant? { state.withLock(\.busySince) }

@@ -21,11 +21,12 @@ struct DatabaseWatch: Sendable {
     }
 
     enum Event: Sendable {
-        /// All names that exist.
-        case listed([String])
+        /// All names that existed when the list was requested.
+        case listed([String], asOf: ContinuousClock.Instant)
         /// The newest sequences of these databases. Those without one are missing or not readable.
         case compared([String], [String: SequenceID])
-        case announced([DatabaseUpdates.Row])
+        /// - Parameter missing: Those of the deleted databases that have not been created again.
+        case announced([DatabaseUpdates.Row], missing: Set<String>)
         /// Whether requests of the watch are answered.
         case answers(Bool)
     }
@@ -43,8 +44,9 @@ struct DatabaseWatch: Sendable {
     /// - Throws: `RunError`, `CancellationError`.
     func look(isFirst: Bool) async throws {
         let contact = GatewayContact(settings: retries, logger: logger)
+        let asked = ContinuousClock.now
         let names = try await isFirst ? contact.askFirst(list) : contact.ask(list)
-        await handle(.listed(names))
+        await handle(.listed(names, asOf: asked))
         for batch in batches(names) {
             let sequences = try await contact.ask { try await directory.sequences(of: batch) }
             await handle(.compared(batch, sequences))
@@ -112,21 +114,35 @@ struct DatabaseWatch: Sendable {
                 let began = ContinuousClock.now
                 let updates = try await directory.updates(since: since)
                 since = updates.last
-                if !updates.rows.isEmpty { await handle(.announced(updates.rows)) }
+                if !updates.rows.isEmpty {
+                    await handle(.announced(updates.rows, missing: missing(after: updates.rows)))
+                }
                 await handle(.answers(true))
                 try await Task.sleep(until: began + intervals.announcements, clock: .continuous)
             }
         }
     }
 
+    /// The databases that were deleted and don't exist now. If that can't be found out, none: working on them shows it.
+    private func missing(after rows: [DatabaseUpdates.Row]) async -> Set<String> {
+        let deleted = Set(rows.filter { $0.isDeletion && matches($0.database) }.map(\.database))
+        var missing: Set<String> = []
+        for batch in batches(deleted.sorted()) {
+            guard let present = try? await directory.sequences(of: batch) else { continue }
+            missing.formUnion(batch.filter { present[$0] == nil })
+        }
+        return missing
+    }
+
     /// Compares all sequences, spread over ``Intervals/sweep``, again and again.
     private func sweep() async throws {
         while true {
+            let asked = ContinuousClock.now
             guard let names = try? await list() else {
                 try await Task.sleep(for: intervals.announcementRetry)
                 continue
             }
-            await handle(.listed(names))
+            await handle(.listed(names, asOf: asked))
             let batches = batches(names)
             let pause = intervals.sweep / (batches.count + 1)
             try await Task.sleep(for: pause)

@@ -9,7 +9,7 @@ final class ChangeSignal: Sendable {
     }
 
     private let state: Monitor<State>
-    /// Called after each commit. Nil: nobody.
+    /// Called after each commit. Nil: nothing is called.
     let observer = Locked<(@Sendable () -> Void)?>(nil)
 
     init(lastSequence: Int) { state = Monitor(State(lastSequence: lastSequence)) }

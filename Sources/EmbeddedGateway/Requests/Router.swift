@@ -76,7 +76,9 @@ struct Router: Sendable {
         var router = self
         let isSession = path.count == 2 && path[1] == "_session"
         router.requestUser = isAdministration ? .administrator : try admitted(request, requiresLogin: !isSession)
-        let isDatabase = path.count == 1 || (path.count == 2 && path[1].isEmpty && request.method != "POST")
+        let isConfiguration = isAdministration && path.count == 2 && path[1] == "_config" && request.method == "GET"
+        let isDatabase =
+            path.count == 1 || isConfiguration || (path.count == 2 && path[1].isEmpty && request.method != "POST")
         if isDatabase || isSession {
             try checkName(path[0])
         } else {
