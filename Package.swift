@@ -155,7 +155,8 @@ let package = Package(
         .target(
             name: "Revisions",
             dependencies: [
-                "Compression", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
+                "CHelperProcess", "Compression", "DocumentFlow", "Encodings", "GatewayClient", "Locking",
+                "LosslessJSON", "Rules",
                 .logging,
             ],
             swiftSettings: settings),

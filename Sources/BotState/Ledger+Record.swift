@@ -14,6 +14,8 @@ package struct Record: Sendable {
     var ownWrites: [OwnWrite] = []
     /// Documents that crashed the process before, and whose decision it has survived now.
     package var survivedDocuments: [DocumentID] = []
+    /// Written only if the run keeps a trace.
+    package var traces: [TraceEntry] = []
     /// Nil: no rule counts.
     package var counts: CountChanges?
 
@@ -21,17 +23,17 @@ package struct Record: Sendable {
         resolved: [Ledger.ResolvedDocument] = [], deadLetters: [DeadLetter] = [], retried: [Int] = [],
         times: TimeChanges = TimeChanges(), seen: SeenChanges = SeenChanges(), caused: [Ledger.CausedRevision] = [],
         ownWrites: [OwnWrite] = [],
-        survivedDocuments: [DocumentID] = [], counts: CountChanges? = nil
+        survivedDocuments: [DocumentID] = [], traces: [TraceEntry] = [], counts: CountChanges? = nil
     ) {
         (
             self.resolved, self.deadLetters, self.retried, self.times, self.seen, self.caused, self.ownWrites,
-            self.survivedDocuments, self.counts
-        ) = (resolved, deadLetters, retried, times, seen, caused, ownWrites, survivedDocuments, counts)
+            self.survivedDocuments, self.traces, self.counts
+        ) = (resolved, deadLetters, retried, times, seen, caused, ownWrites, survivedDocuments, traces, counts)
     }
 
     fileprivate var isEmpty: Bool {
         resolved.isEmpty && deadLetters.isEmpty && retried.isEmpty && times.isEmpty && seen.isEmpty && caused.isEmpty
-            && ownWrites.isEmpty && survivedDocuments.isEmpty && counts?.isEmpty != false
+            && ownWrites.isEmpty && survivedDocuments.isEmpty && traces.isEmpty && counts?.isEmpty != false
     }
 }
 
@@ -57,6 +59,7 @@ extension Ledger {
             let deadLetters = DeadLetters(database)
             stored.dropped = try deadLetters.dropObsolete(of: record.resolved)
             stored.deadLetterNumbers = try deadLetters.insert(record.deadLetters, ruleSetHash: self.ruleSetHash)
+            try self.record(record.traces + self.traces(of: record.deadLetters, stored), in: database)
             try deadLetters.drop(record.retried.filter { !stored.deadLetterNumbers.contains($0) })
             try record.times.record(in: database)
             try record.seen.record(in: database)
@@ -67,5 +70,10 @@ extension Ledger {
             if let counts = record.counts, !counts.isEmpty { stored.hasChangedTotal = try counts.record(in: database) }
             return stored
         } ?? StoredRecord()
+    }
+
+    private func traces(of deadLetters: [DeadLetter], _ stored: StoredRecord) -> [TraceEntry] {
+        TraceEntry.entries(of: deadLetters, stored.deadLetterNumbers)
+            + stored.dropped.map { .deadLettersRemoved($0.id, count: $0.count) }
     }
 }

@@ -42,6 +42,8 @@ package final class Ledger: Sendable {
     let run = StateLock.describeProcess()
     private let processLock: ProcessLock
     private let isOpen = Locked(true)
+    /// For how many days entries of the trace are kept; 0: none are written.
+    let tracing = Locked(0)
 
     /// What prevents other processes from running with this state.
     private enum ProcessLock {

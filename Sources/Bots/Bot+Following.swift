@@ -55,6 +55,7 @@ extension Bot {
         let missed = try missedRules(changed, ledger)
         let catchesUp = settings.catchesUp ? missed : []
         if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }
+        if !settings.delivery.isDryRun { try await ledger.keepTraces(days: settings.delivery.traceDays) }
         let timers = try await timers(ledger, catchingUp: catchesUp.isEmpty ? [] : changed?.names ?? [])
         if settings.delivery.isDryRun { try logPasses(ledger) }
         let lastSeen = try await lastSeen(ledger)

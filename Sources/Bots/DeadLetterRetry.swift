@@ -75,6 +75,7 @@ package struct DeadLetterRetry: Service {
             try outcome.begin(deadLetters, ledger)
             defer { outcome.end(ledger) }
             guard outcome.before > 0 else { return }
+            try await ledger.keepTraces(days: nil)
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
             let timers = try await DocumentTimers(ledger, rules: nil)

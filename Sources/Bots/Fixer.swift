@@ -76,6 +76,7 @@ package struct Fixer: Service {
             let checked = try await cancelWhenGracefulShutdown { try await openState() }
             let ledger = checked.state.ledger
             defer { ledger.close() }
+            if !settings.isDryRun { try await ledger.keepTraces(days: settings.traceDays) }
             await report.expect(documents: info.documentCount)
             var settings = settings
             settings.pauses = .endedByGracefulShutdown

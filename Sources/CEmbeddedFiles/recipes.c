@@ -15,6 +15,10 @@ static const unsigned char count_by_group[] = {
 #embed "../../rules/examples/recipes/count-by-group.yaml"
 };
 
+static const unsigned char count_elements[] = {
+#embed "../../rules/examples/recipes/count-elements.yaml"
+};
+
 static const unsigned char delete_children[] = {
 #embed "../../rules/examples/recipes/delete-children.yaml"
 };
@@ -59,6 +63,7 @@ static const struct embedded_file recipes[] = {
     {"attach-picture", attach_picture, sizeof attach_picture},
     {"copy-to-children", copy_to_children, sizeof copy_to_children},
     {"count-by-group", count_by_group, sizeof count_by_group},
+    {"count-elements", count_elements, sizeof count_elements},
     {"delete-children", delete_children, sizeof delete_children},
     {"delete-when-old", delete_when_old, sizeof delete_when_old},
     {"derive-total", derive_total, sizeof derive_total},

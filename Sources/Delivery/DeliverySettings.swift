@@ -19,6 +19,8 @@ extension Delivery {
         package var errorLimit: ErrorLimit?
         /// How many documents the run may change. Nil: any number.
         package var changeLimit: Int?
+        /// For how many days the state keeps what the run did to each document; 0: not at all. Nil: as the last run.
+        package var traceDays: Int?
         /// Set for a dry run: receives what would be written, and nothing is written.
         package var preview: Preview?
         /// The programs' `$now`: seconds since 1970.

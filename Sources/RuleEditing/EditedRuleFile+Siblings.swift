@@ -1,23 +1,30 @@
 internal import Rules
 
-// Other rule files of the same folder, which are usually loaded together with this one.
+// Other rule files, which are loaded together with this one.
 
 extension EditedRuleFile {
     /// At most this many files are looked at.
     private static let siblingLimit = 100
 
-    /// A warning for each rule whose name a rule of another file in the folder has.
+    /// The paths of the other files.
+    private var siblings: [String] {
+        switch companions {
+        case .files(let paths): return Array(paths.filter { $0 != path }.prefix(Self.siblingLimit))
+        case .folder:
+            let folder = RulePath.folder(of: path)
+            let own = RulePath.join(folder, path.split(separator: "/").last.map(String.init) ?? path)
+            let names = (try? FileBytes.names(inFolder: folder ?? ".")) ?? []
+            let paths = names.lazy.filter { RulePath.isRuleFile($0) && !$0.hasPrefix(".") }
+                .map { RulePath.join(folder, $0) }
+            return Array(paths.filter { $0 != own }.prefix(Self.siblingLimit))
+        }
+    }
+
+    /// A warning for each rule whose name a rule of another file has.
     var clashes: [EditorDiagnostic] {
         guard isOnDisk, !outline.isMapping(lines.bytes) else { return [] }
-        let folder = RulePath.folder(of: path)
-        guard let names = try? FileBytes.names(inFolder: folder ?? ".") else { return [] }
-        let own = RulePath.join(folder, path.split(separator: "/").last.map(String.init) ?? path)
-        let paths = names.lazy.filter { RulePath.isRuleFile($0) && !$0.hasPrefix(".") }.map {
-            RulePath.join(folder, $0)
-        }
-        .filter { $0 != own }.prefix(Self.siblingLimit)
         var others: [String: (path: String, line: Int)] = [:]
-        for path in paths {
+        for path in siblings {
             for rule in context.ruleNames(inFile: path) where others[rule.name] == nil {
                 others[rule.name] = (path, rule.line)
             }

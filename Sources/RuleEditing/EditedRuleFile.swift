@@ -17,17 +17,29 @@ package struct EditedRuleFile: Sendable {
     package let lines: TextLines
     /// Whether the path is one of this machine, so that the rules can attach files.
     package let isOnDisk: Bool
+    let companions: Companions
     let context: EditingContext
     let outline: Outline
+
+    /// The other rule files that are used together with this one, so that the names of their rules must differ.
+    package enum Companions: Sendable {
+        /// Those of the same folder.
+        case folder
+        /// These paths. The file itself may be among them.
+        case files([String])
+    }
 
     /// - Parameters:
     ///   - path: Attached files are found relative to it. `.json` is read as JSON, everything else as YAML.
     ///   - columns: What the editor counts as a column, in all positions.
     ///   - isOnDisk: False for a text without a path. Its rules attach nothing.
+    ///   - companions: The other files of the rule set. Default: those of the same folder.
     package init(
-        path: String, text: String, columns: ColumnUnit = .utf16, isOnDisk: Bool = true, in context: EditingContext
+        path: String, text: String, columns: ColumnUnit = .utf16, isOnDisk: Bool = true,
+        with companions: Companions = .folder, in context: EditingContext
     ) {
         self.path = path
+        self.companions = companions
         self.isOnDisk = isOnDisk
         self.context = context
         let isJSON = path.hasSuffix(".json")

@@ -35,16 +35,16 @@ package struct SlotCount {
     /// The current number.
     package private(set) var value: Int
 
-    /// From two to twelve per processor, starting with four.
+    /// From two to fourteen per processor, starting with five.
     package init(processors: Int) {
-        range = 2 * processors...12 * processors
-        value = 4 * processors
+        range = 2 * processors...14 * processors
+        value = 5 * processors
     }
 
-    /// Adapts the number to the share of idle processor time: by one, or up by two if it is at least a quarter.
+    /// Adapts the number to the share of idle processor time: by one, or up by two above a tenth.
     package mutating func adapt(toIdleShare share: Double) {
-        if share > 0.1 { value = min(value + (share > 0.25 ? 2 : 1), range.upperBound) }
-        if share < 0.03 { value = max(value - 1, range.lowerBound) }
+        if share > 0.05 { value = min(value + (share > 0.1 ? 2 : 1), range.upperBound) }
+        if share < 0.02 { value = max(value - 1, range.lowerBound) }
     }
 }
 

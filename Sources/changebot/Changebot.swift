@@ -24,9 +24,9 @@ struct Changebot: AsyncParsableCommand {
         version: BuildCommit.current.line(version: version),
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
-            StatusCommand.self, ListCommand.self, FleetCommand.self, ConfigCommand.self, ExportCommand.self,
-            ImportCommand.self,
-            VerifyCommand.self, ReplicateCommand.self, ResolveCommand.self, DoctorCommand.self,
+            StatusCommand.self, TraceCommand.self, ListCommand.self, FleetCommand.self, ConfigCommand.self,
+            ExportCommand.self, ImportCommand.self, VerifyCommand.self, ReplicateCommand.self, ResolveCommand.self,
+            DoctorCommand.self,
             GatewayCommand.self, ServiceCommand.self, DemoCommand.self,
         ])
 
@@ -52,7 +52,7 @@ struct Changebot: AsyncParsableCommand {
             command = try parseCommand(arguments)
         } catch {
             if exitCode(for: error) == .success { show(error) }
-            refuse(UsageError.withFullNames(fullMessage(for: error)), arguments)
+            refuse(UsageError.withFullName(fullMessage(for: error), of: NamedCommand(arguments).path), arguments)
         }
         await run(command)
     }
@@ -64,21 +64,32 @@ struct Changebot: AsyncParsableCommand {
     /// If the command's parent has options of its own, only the command can be parsed: the root would give the parent
     /// its options.
     static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
-        var command: any ParsableCommand.Type = self
-        var rest = arguments[...]
-        while let name = rest.first,
-            let next = command.configuration.subcommands.first(where: { $0.name == name })
-        {
-            command = next
-            rest = rest.dropFirst()
-        }
+        let named = NamedCommand(arguments)
         do {
-            let parsed = try command.parseAsRoot(Array(rest))
-            if type(of: parsed) == command { return parsed }
+            let parsed = try named.type.parseAsRoot(Array(named.rest))
+            if type(of: parsed) == named.type { return parsed }
         } catch {
-            if command.configuration._superCommandName != nil { throw error }
+            if named.type.configuration._superCommandName != nil { throw error }
         }
         return try parseAsRoot(arguments)
+    }
+
+    /// The command that arguments begin with.
+    struct NamedCommand {
+        private(set) var type: any ParsableCommand.Type = Changebot.self
+        /// Its name after those of its parents: `changebot`, `export`, `merge`.
+        private(set) var path = [Changebot.name]
+        /// The arguments after its name.
+        private(set) var rest: ArraySlice<String>
+
+        init(_ arguments: [String]) {
+            rest = arguments[...]
+            while let name = rest.first, let next = type.configuration.subcommands.first(where: { $0.name == name }) {
+                type = next
+                path.append(name)
+                rest = rest.dropFirst()
+            }
+        }
     }
 
     /// Runs a command. Commands may throw any error; here it becomes messages and an exit code.

@@ -18,6 +18,18 @@ import Testing
         let completes: Bool
     }
 
+    /// Regression: the name of the one command with `_superCommandName` was written into the replacement.
+    @Test func parserMessageGetsTheFullNameOfTheCommand() {
+        let command = Changebot.NamedCommand(["export", "merge", "a.ndjson", "merge"])
+        #expect(command.path == ["changebot", "export", "merge"] && command.type == ExportMergeCommand.self)
+        #expect(command.rest == ["a.ndjson", "merge"])
+        let message = UsageError.withFullName("Usage: x\n  See 'merge --help' for more.", of: command.path)
+        #expect(message == "Usage: x\n  See 'changebot export merge --help' for more.")
+        let parent = command.type.configuration._superCommandName
+        #expect(parent == command.path.dropLast().joined(separator: " "))
+        #expect(Changebot.NamedCommand(["--quiet"]).path == ["changebot"])
+    }
+
     private static func parameters() async throws -> [Parameter] {
         let dump = try await Program.run(["--experimental-dump-help"])
         let root = try #require(try JSONSerialization.jsonObject(with: Data(dump.output.utf8)) as? [String: Any])

@@ -90,6 +90,28 @@ private let colored = TerminalStyle(.always, isTerminal: false)
                 + (half - 3..<half).map { .same("\($0)") } + [.new("\(half)")])
     }
 
+    /// Regression: a difference in a long document did not show which object it was in.
+    @Test func openingsAroundADifferenceAreShown() throws {
+        let members = (0..<6).map { #""m\#($0)":\#($0)"# }.joined(separator: ",")
+        let text =
+            #"{"first":1,\#(members),"a":{"b":{\#(members),"x":1},\#(members.replacing("m", with: "n"))},"last":1}"#
+        let before = try JSONText(text)
+        let after = try JSONText(text.replacing(#""x":1"#, with: #""x":2"#).replacing(#""last":1"#, with: #""last":2"#))
+        #expect(
+            DocumentDiff.lines(before: before, after: after) == [
+                "  {", "  …", #"    "a": {"#, #"      "b": {"#, "  …", #"        "m3": 3"#, #"        "m4": 4"#,
+                #"        "m5": 5"#, #"-       "x": 1"#, #"+       "x": 2"#, "      }", #"      "n0": 0"#,
+                #"      "n1": 1"#, "  …", #"      "n4": 4"#, #"      "n5": 5"#, "    }", #"-   "last": 1"#,
+                #"+   "last": 2"#, "  }",
+            ])
+        // Lines that enclose the second difference are shown in place of equal ones.
+        let far = #"{"x":1,\#(members),"a":{\#(members),\#(members.replacing("m", with: "n")),"y":1}}"#
+        let lines = DocumentDiff.lines(
+            before: try JSONText(far),
+            after: try JSONText(far.replacing(#":1,"m0""#, with: #":2,"m0""#).replacing(#""y":1"#, with: #""y":2"#)))
+        #expect(lines.contains(#"    "a": {"#) && lines.filter { $0 == "  …" }.count == 2, "\(lines)")
+    }
+
     @Test func diffIsColouredAndEscaped() {
         #expect(
             LineDiff(["\u{1B}[2J", "same\u{202E}"], ["new", "same\u{202E}"]).lines(colored).map(\.text) == [

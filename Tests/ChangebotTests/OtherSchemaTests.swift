@@ -10,7 +10,7 @@ import Testing
         "  - { name: r, when: { type: t, x: { $exists: false } }, then: [{ merge: { x: 1 } }] }\n"
     private static let commands = [
         ["checkpoint", "show"], ["checkpoint", "reset"], ["dead-letters", "list"], ["dead-letters", "show", "1"],
-        ["dead-letters", "export"], ["dead-letters", "drop", "--all"], ["list"], ["status"],
+        ["dead-letters", "export"], ["dead-letters", "drop", "--all"], ["list"], ["status"], ["trace", "a"],
     ]
 
     /// Changes of a state's tables, and the message of each command.

@@ -163,7 +163,7 @@ import Testing
                 result.output.contains(
                     """
                     NOT NOTICED  \(file):5:15: rule 'tidy': without `keep: { $eq: true }`
-                        - name: "tidy: not without `keep: { $eq: true }`"
+                        - name: "tidy does not fire if keep: { $eq: true }"
                           given: { type: task, task: " tea", keep: true }
                           expect: { fired: [] }
                         # with the change, fired is [tidy]
@@ -181,7 +181,7 @@ import Testing
             let result = try await Program.run(["rules", "test", file, "--mutants", "--write"])
             #expect(result.code == 0 && result.errors == "\(file): added 5 tests\n", "\(result.errors)")
             let text = try String(contentsOfFile: file, encoding: .utf8)
-            #expect(text.hasPrefix(Self.rules) && text.contains("  - name: \"tidy: not without `keep"), "\(text)")
+            #expect(text.hasPrefix(Self.rules) && text.contains("  - name: \"tidy does not fire if keep"), "\(text)")
             let again = try await Program.run(["rules", "test", file, "--mutants", "--quiet"])
             #expect(again.code == 0 && again.output == "" && again.errors == "", "\(again.errors)")
         }

@@ -45,11 +45,11 @@ import Testing
         #expect(result.code == 0 && result.errors == "")
         #expect(
             result.output == """
-                                   old  new
-                an-apple             -    1
-                pear                 1    1
-                apple                1    -
-                documents touched    2    2
+                                   old  new  differ
+                an-apple             -    1       0
+                pear                 1    1       0
+                apple                1    -       0
+                documents touched    2    2       0
 
                 added: an-apple
                 removed: apple
@@ -81,6 +81,27 @@ import Testing
         #expect(short.output.contains("… 1 more; --show N shows more"))
     }
 
+    /// Regression: documents of one rule that come first hid those of the others.
+    @Test func everyRuleThatDiffersIsShown() async throws {
+        let new =
+            Self.old + """
+                  - name: type
+                    when: { type: { $in: [task, list] } }
+                    then: [merge: { seen: true }]
+                  - name: lists
+                    when: { type: list }
+                    then: [merge: { list: true }]
+
+                """
+        let result = try await plan(new, "--show", "2")
+        let shown = result.output.split(separator: "\n").filter { $0.hasPrefix("== ") }
+        #expect(shown == ["== a", "== d"], "\(result.output)")
+        #expect(result.output.contains("type                 -    4       4\n"))
+        #expect(result.output.contains("lists                -    1       1\n"))
+        #expect(result.output.contains("apple                1    1       0\n"))
+        #expect(result.output.contains("… 2 more; --show N shows more"))
+    }
+
     @Test func jsonHasEveryDifferenceAndTheCounts() async throws {
         let new = Self.old.replacing("fruit: old", with: "fruit: new").replacing("task: apple,", with: "task: none,")
         let result = try await plan(new, "--json", "--show", "0")
@@ -89,7 +110,7 @@ import Testing
         #expect(lines.first?.hasPrefix(#"{"id":"a","old":{"id":"a","revision":"1-"#) == true)
         #expect(
             lines.last
-                == #"{"documents":4,"unreadable":0,"only_new":0,"only_old":1,"different":1,"rules":{"changed":["apple","pear"],"added":[],"removed":[]},"old":{"touched":2,"dead_letters":0,"fired":{"apple":1,"pear":1}},"new":{"touched":1,"dead_letters":0,"fired":{"apple":0,"pear":1}}}"#
+                == #"{"documents":4,"unreadable":0,"only_new":0,"only_old":1,"different":1,"rules":{"changed":["apple","pear"],"added":[],"removed":[]},"differ":{"apple":1,"pear":1},"old":{"touched":2,"dead_letters":0,"fired":{"apple":1,"pear":1}},"new":{"touched":1,"dead_letters":0,"fired":{"apple":0,"pear":1}}}"#
         )
     }
 

@@ -35,6 +35,12 @@ import Testing
             let opened = try JSONText(try await playground.ask("open", #"{"file":0}"#).body).root
             #expect(opened["files"]?.elements.compactMap(\.string) == [folder + "/r.yaml", folder + "/new.yaml"])
             #expect(opened["samples"]?.integer == 2)
+            // Regression: only stderr told of documents that can't be read.
+            #expect(opened["unreadableDocumentCount"]?.integer == 1)
+            let unreadable = opened["unreadableDocuments"]?.element(0)?.string ?? ""
+            #expect(
+                unreadable.hasPrefix(folder + "/d.ndjson:2:1: not JSON: ") && unreadable.contains("; "), "\(unreadable)"
+            )
             let errors = try String(contentsOfFile: folder + "/play-errors", encoding: .utf8)
             #expect(errors.contains("d.ndjson:2:1"), "\(errors)")
         }

@@ -61,12 +61,8 @@ import Testing
             "Error: Unknown option '--file'. Did you mean '--ca-file'?", ["import", "--file", "a"],
             "changebot import FILE"
         ),
-        ("Error: Unexpected argument 'b'", ["import", "a", "b"], "import reads one file: call it once for each"),
-        (
-            "Error: Unexpected argument 'b'", ["import", "-g", "http://h/d", "a", "b"],
-            "import reads one file: call it once for each"
-        ),
-        ("Error: Unexpected argument 'a'", ["import", "http://h/d", "a"], "name the gateway with --gateway URL"),
+        ("Error: Unexpected argument 'b'", ["verify", "a", "b"], "verify reads one file: call it once for each"),
+        ("Error: Unexpected argument 'a'", ["verify", "http://h/d", "a"], "verify reads one file: call it once for each"),
         ("Error: Unexpected argument 'http://h/d'", ["run", "http://h/d"], "name the gateway with --gateway URL"),
     ])
     func misplacedArgumentHasARemedy(message: String, arguments: [String], remedy: String) {

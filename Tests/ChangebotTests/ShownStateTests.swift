@@ -18,6 +18,7 @@ import Testing
         ["list"], ["list", "--json"], ["status"], ["status", "--json"], ["checkpoint", "show"],
         ["checkpoint", "show", "--json"], ["dead-letters", "list"], ["dead-letters", "list", "--json"],
         ["dead-letters", "list", "--count"], ["dead-letters", "show", "1"], ["dead-letters", "export"],
+        ["trace", "a"], ["trace", "a", "--json"],
     ]
 
     /// Calls `body` with a state that has a checkpoint, an own revision and a dead letter.

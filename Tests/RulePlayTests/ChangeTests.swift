@@ -129,9 +129,24 @@ import Testing
             let lines = try await bed.evaluate(text, #""visible":[]"#)
             #expect(lines["tests"]?.element(0)?["passed"]?.bool == true, "\(text)")
             #expect(bed.samples.count == 1 && bed.samples[0]?.id == "of-recipe")
+            #expect(answer["addedSamples"]?.integer == 1)
             // The same documents are not added again.
             _ = try await bed.ask("recipe", body)
             #expect(bed.samples.count == 1)
+        }
+    }
+
+    /// Regression: the documents of the example stayed, although no rule was for them any more.
+    @Test func documentsOfTheExampleCanBeRemoved() async throws {
+        try await PlayTestBed.with(nil) { bed in
+            _ = try await bed.ask("open", #"{"file":0}"#)
+            let count = bed.samples.count
+            #expect(bed.samples.all.allSatisfy { $0.origin.hasPrefix("example: ") })
+            _ = try await bed.ask("change", #"{"number":1,"text":"{\"_id\":\"mine\"}"}"#)
+            _ = try await bed.ask("change", #"{"text":"{\"_id\":\"typed\"}"}"#)
+            let answer = try await bed.ask("clear", #"{"onlyExamples":true}"#).answer
+            #expect(answer["removed"]?.integer == count - 1 && answer["total"]?.integer == 2)
+            #expect(bed.samples.all.map(\.id) == ["mine", "typed"])
         }
     }
 
@@ -208,7 +223,7 @@ import Testing
         let store = SampleStore()
         for _ in 0..<SampleStore.countLimit { #expect(store.add(Sample(try JSONText("{}"), origin: ""))) }
         #expect(!store.add(Sample(try JSONText("{}"), origin: "")))
-        store.removeAll()
+        store.remove()
         let large = try JSONText(#"{"a":"\#(String(repeating: "x", count: 100 << 20))"}"#)
         #expect(store.add(Sample(large, origin: "")) && store.add(Sample(large, origin: "")))
         #expect(!store.add(Sample(large, origin: "")))

@@ -47,6 +47,17 @@ import Testing
         }
     }
 
+    /// Regression: names in any other file of the folder were reported.
+    @Test func namesMustDifferOnlyFromThoseOfTheGivenFiles() async throws {
+        for (given, isReported) in [([], false), (["other.yaml"], true)] as [([String], Bool)] {
+            try await PlayTestBed.with(files: given) { bed in
+                try Data(PlayTestBed.rules.utf8).write(to: URL(fileURLWithPath: bed.folder + "/other.yaml"))
+                let lines = try await bed.evaluate(PlayTestBed.rules)
+                #expect(lines.string("diagnostics").contains("another rule is named 'stamp'") == isReported)
+            }
+        }
+    }
+
     @Test func effectsAreShownAndNotCarriedOut() async throws {
         let rules = """
             version: 1

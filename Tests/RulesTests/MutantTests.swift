@@ -1,3 +1,4 @@
+import Foundation
 import LosslessJSON
 import TestKit
 import Testing
@@ -43,6 +44,14 @@ import Testing
                 #"without `a: { $regex: "(?i)^x$" }`"#, #"`a: { $regex: "(?i)^x$" }` negated"#,
                 #"`a: { $regex: "(?i)^x$" }` without (?i)"#, #"`a: { $regex: "(?i)^x$" }` without ^"#,
                 #"`a: { $regex: "(?i)^x$" }` without $"#,
+            ]
+        ),
+        (
+            "when: { a: { $regex: '^(x|y)$' } }, then: []",
+            [
+                #"without `a: { $regex: "^(x|y)$" }`"#, #"`a: { $regex: "^(x|y)$" }` negated"#,
+                #"`a: { $regex: "^(x|y)$" }` without ^"#, #"`a: { $regex: "^(x|y)$" }` without $"#,
+                #"`a: { $regex: "^(x|y)$" }` without x"#, #"`a: { $regex: "^(x|y)$" }` without y"#,
             ]
         ),
         ("when: {}, then: [delete: {}]", ["without the action delete"]),
@@ -119,6 +128,10 @@ import Testing
         ("when: { a: { $gte: 5 } }, then: []", "given: { a: 7 }, expect: { fired: [a] }"),
         ("when: { a: 1 }, unless: { b: x }, then: []", "given: { a: 1 }, expect: { fired: [a] }"),
         ("when: { a: { $regex: '(?i)^x$' } }, then: []", "given: { a: x }, expect: { fired: [a] }"),
+        (
+            "when: { a: { $regex: '^(tea|milk|[0-9]{2} cups)$' } }, then: []",
+            "given: { a: tea }, expect: { fired: [a] }"
+        ),
         ("when: { a: 1 }, then: [merge: { b: 1 }, merge: { c: 2 }]", "given: { a: 1 }, expect: { fired: [a] }"),
         ("when: { a: 1 }, if: '.b == 1', then: []", "given: { a: 1, b: 1 }, expect: { fired: [a] }"),
         ("when: { a: 1 }, at: .due, then: [delete: {}]", "given: { a: 1, due: 0 }, expect: { deleted: true }"),
@@ -141,6 +154,59 @@ import Testing
         #expect(await after.runTests(now: 0).allSatisfy(\.hasPassed))
         let left = await after.runMutants(now: 0).survivors
         #expect(left.isEmpty, "\(left)")
+    }
+
+    @Test(
+        arguments: [
+            ("a|b", ["b", "a"], ["a", "b"]),
+            ("(?i)^(a|b|)$", ["(?i)^(b|)$", "(?i)^(a|)$", "(?i)^(a|b)$"], ["a", "b", ""]),
+            ("(a|b)(c|d)", ["(b)(c|d)", "(a)(c|d)", "(a|b)(d)", "(a|b)(c)"], ["ac", "bc", "ac", "ad"]),
+            (
+                #"[|](a\|b)\Q|\E(?:x|\d+)"#, [#"[|](a\|b)\Q|\E(?:\d+)"#, #"[|](a\|b)\Q|\E(?:x)"#],
+                ["|a|bQ|Ex", "|a|bQ|E0"]
+            ),
+            ("(?=a|b)c", ["(?=b)c", "(?=a)c"], []), ("abc", [], []), ("(?(1)a|b)", [], []),
+            (#"^\d{4}-(Z|[+-]\d\d)$"#, [#"^\d{4}-([+-]\d\d)$"#, #"^\d{4}-(Z)$"#], ["0000-Z", "0000-+00"]),
+        ] as [(String, [String], [String])])
+    func alternativesAreLeftOut(pattern: String, shorter: [String], examples: [String]) {
+        let alternatives = PatternAlternatives(pattern)
+        #expect(alternatives.shorter.map(\.pattern) == shorter)
+        if !pattern.contains("\\Q") { #expect(alternatives.examples == examples) }
+    }
+
+    /// Regression: no test had to look at the attached file.
+    @Test func anotherFileIsAttached() async throws {
+        try await withDirectory { folder in
+            for name in ["a.png", "b.png", "c.txt"] {
+                try Data(name.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+            let text = yaml(
+                "when: { a: 1 }, then: [attach: { name: i, file: a.png }]",
+                ["given: { a: 1 }, expect: { fired: [a] }", "given: { a: 2 }, expect: { fired: [] }"])
+            let path = folder + "/r.yaml"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            let mutant = try #require(
+                try await RuleFileSet.load(paths: [path]).runMutants(now: 0).survivors.first {
+                    $0.change == "`b.png` instead of `a.png`"
+                })
+            #expect(mutant.missingTest?.contains { $0.contains("sha256") } == true, "\(mutant)")
+        }
+    }
+
+    /// Regression: names such as "a: not `n: { $gte: 5 }` with 4" said what the mutant does.
+    @Test func namesOfMissingTestsSayWhatTheyProve() async throws {
+        let rule =
+            "when: { type: task, n: { $gte: 5 } }, unless: { keep: true }, on: [change, delete], then: [merge: { m: 1, k: 2 }]"
+        let run = try await fileSet(yaml(rule, ["given: { type: task, n: 9 }, expect: { fired: [a] }"])).runMutants(
+            now: 0)
+        let names = Set(run.survivors.compactMap { $0.missingTest?.first })
+        for name in [
+            #"a does not fire unless type: { $eq: \"task\" }"#, "a fires if n: { $gte: 5 }",
+            "a does not fire if keep: { $eq: true }",
+            "a: exact patch (without m)",
+        ] {
+            #expect(names.contains("name: \"\(name)\""), "\(names)")
+        }
     }
 
     @Test func changeWithoutEffectHasNoDocument() async throws {
@@ -245,6 +311,12 @@ import Testing
         #expect(
             try added(start + end)
                 == start + "    - name: n\n      given: { a: 1 }\n      expect: { fired: [] }\n" + end)
+    }
+
+    @Test func takenNameGetsANumber() throws {
+        let text = "version: 1\nrules: []\ntests:\n  - { name: n, given: {}, expect: { fired: [] } }\n"
+        #expect(try added(text).contains("  - name: \"n (2)\"\n"))
+        #expect(try added(try added(text)).contains("  - name: \"n (3)\"\n"))
     }
 
     @Test func fileWithoutTestsGetsAList() throws {

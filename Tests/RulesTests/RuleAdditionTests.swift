@@ -124,6 +124,13 @@ import Testing
         #expect(refusal?.description == "r.yaml:4:1: the file has these rules already; choose other values")
     }
 
+    @Test func testWhoseNameIsTakenGetsANumber() throws {
+        let text = try added(
+            "version: 1\nrules:\n  - { name: a, when: { type: a }, then: [{ merge: { a: 1 } }] }\n"
+                + "tests:\n  - { name: b fires, given: { type: a }, expect: { fired: [a] } }\n")
+        #expect(errors(text) == [] && text.contains("  - name: b fires (2)\n"))
+    }
+
     @Test func resultIsChecked() {
         let mapping =
             "version: 1\nkind: mapping\nrules:\n  - { name: a, when: { a: 1 }, then: [{ merge: { a: 2 } }] }\n"

@@ -24,16 +24,16 @@ import Testing
 
     @Test func slotsFollowLoad() {
         var count = SlotCount(processors: 2)
-        #expect(count.value == 8)
+        #expect(count.value == 10)
         // Neither idle nor busy.
-        count.adapt(toIdleShare: 0.05)
-        #expect(count.value == 8)
-        count.adapt(toIdleShare: 0.2)
-        #expect(count.value == 9)
-        count.adapt(toIdleShare: 0.5)
+        count.adapt(toIdleShare: 0.03)
+        #expect(count.value == 10)
+        count.adapt(toIdleShare: 0.08)
         #expect(count.value == 11)
+        count.adapt(toIdleShare: 0.5)
+        #expect(count.value == 13)
         for _ in 0..<20 { count.adapt(toIdleShare: 0.5) }
-        #expect(count.value == 24)
+        #expect(count.value == 28)
         for _ in 0..<30 { count.adapt(toIdleShare: 0) }
         #expect(count.value == 4)
     }

@@ -22,7 +22,9 @@ package enum DeadChanges {
                 revision: dead.change.entry.revision.isEmpty ? nil : RevisionID(dead.change.entry.revision),
                 reason: dead.reason, attempts: dead.change.attempts)
         }
-        try DeadLetters(PostgresSession(connection: connection)).insert(deadLetters, ruleSetHash: "")
+        let session = PostgresSession(connection: connection)
+        let numbers = try DeadLetters(session).insert(deadLetters, ruleSetHash: "")
+        try Ledger.record(traces: TraceEntry.entries(of: deadLetters, numbers), in: session)
         try connection.run(
             """
             DELETE FROM dead_change

@@ -3,7 +3,7 @@ package enum Schema {
     /// The version of the tables, increased with every change. A state stores it under ``versionName``. States from
     /// before the first release stored theirs elsewhere (`grdb_migrations`, or `schema`), so none of them counts as
     /// version 1.
-    static let version = 2
+    static let version = 3
 
     /// The names of two rows of `identity`: the version of the tables, and that of the program that created them. Later
     /// versions keep both.
@@ -64,6 +64,11 @@ package enum Schema {
         Table(
             "schedule", key: ["line", "zone", "rules"],
             [.text("line"), .text("zone"), .bytes("rules"), .int("begun", null: true), .int("done")]),
+        // What the bot did to documents: a ``TraceEntry`` each. `details` is a JSON object.
+        Table(
+            "trace", since: 3,
+            [.rowid, .bytes("id"), .int("at"), .text("kind"), .bytes("details")],
+            indexes: [.on("id", "rowid")]),
         // Downloaded attachments and their servers' validators, the oldest first. `token_file` is empty if there is
         // none.
         Table(

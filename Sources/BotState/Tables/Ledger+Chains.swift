@@ -20,10 +20,16 @@ extension Ledger {
 
     /// Records revisions that `put`s wrote, in one transaction. Beyond 200,000, the oldest are deleted.
     ///
+    /// - Parameter traces: Written in the same transaction, if the run keeps a trace.
     /// - Throws: ``StateError``: nothing was written.
-    package func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
-        guard !revisions.isEmpty else { return }
-        try await write { try Self.record(revisions, in: $0) }
+    package func recordCausedRevisions(
+        _ revisions: [CausedRevision], traces: [TraceEntry] = []
+    ) async throws(StateError) {
+        guard !revisions.isEmpty || !traces.isEmpty else { return }
+        try await write { database in
+            try Self.record(revisions, in: database)
+            try self.record(traces, in: database)
+        }
     }
 
     /// The same as part of a transaction.

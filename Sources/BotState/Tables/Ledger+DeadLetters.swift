@@ -10,8 +10,11 @@ extension Ledger {
     @discardableResult
     package func keep(_ deadLetters: [DeadLetter]) async throws(StateError) -> [Int] {
         guard !deadLetters.isEmpty else { return [] }
-        return try await write { [ruleSetHash] in try DeadLetters($0).insert(deadLetters, ruleSetHash: ruleSetHash) }
-            ?? []
+        return try await write { database in
+            let numbers = try DeadLetters(database).insert(deadLetters, ruleSetHash: self.ruleSetHash)
+            try self.record(TraceEntry.entries(of: deadLetters, numbers), in: database)
+            return numbers
+        } ?? []
     }
 
     /// Dead letters by ascending number.

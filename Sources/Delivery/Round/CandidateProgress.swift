@@ -244,6 +244,9 @@ extension CandidateProgress {
         }
     }
 
+    /// Notes effects outside the database, for the trace.
+    mutating func note(_ effects: [TraceEntry.Effect]) { result.effects += effects }
+
     /// All stages are done, and the document itself needs no write.
     mutating func endWithoutWrite() -> Command {
         apply(.end(plan?.hasEffect == true ? .hadOtherEffects : .unchanged))
@@ -265,6 +268,7 @@ extension CandidateProgress {
         let before = keepsContent ? try? JSONText(candidate.content.document).withoutVersion() : nil
         let document = BulkDocument(id: candidate.id, segments: plan.decision.bodySegments())
         result.isDeletion = plan.decision.isDeletion
+        result.replacedRevision = candidate.content.revision
         candidate.history.lastRule = plan.report.lastChange ?? candidate.history.lastRule
         candidate.content.free()
         self.plan = nil

@@ -1,5 +1,6 @@
 internal import BotState
 internal import DocumentFlow
+internal import GatewayClient
 internal import Rules
 
 /// A decision about a candidate that must be carried out.
@@ -49,6 +50,10 @@ struct PlanResult: Sendable {
     var cause: RuleChain?
     /// The rules that led to the replaced revision, which the new revision inherits. Nil if they are not needed.
     var keptChain: RuleChain?
+    /// The revision that its write replaced. Nil: it was not written.
+    var replacedRevision: RevisionID?
+    /// Accepted webhooks and emitted lines, for the trace.
+    var effects: [TraceEntry.Effect] = []
     /// The document's contributions to totals; nil: unknown.
     var contributed: ContributedAmounts?
 }

@@ -87,6 +87,7 @@ struct Round {
         var lines = lines
         do {
             try await pass(&lines)
+            traceLines()
             try await write(&sender)
         } catch {
             // Records finished work, so that the next run need not repeat it.

@@ -64,13 +64,15 @@ extension RoundContext {
     // MARK: - The record
 
     private func record(of outcomes: CandidateOutcomes, _ deadLetters: [DeadLetter]) async throws -> Record {
-        Record(
+        let times = timeChanges(of: outcomes)
+        return Record(
             resolved: resolved(outcomes).map(resolvedDocument), deadLetters: deadLetters,
-            retried: outcomes.settledDeadLetters, times: timeChanges(of: outcomes),
+            retried: outcomes.settledDeadLetters, times: times,
             seen: state.lastSeen?.changes(outcomes.decided, keepsExisting: mode.onlyLearns) ?? SeenChanges(),
             caused: outcomes.caused,
             ownWrites: outcomes.ownWrites,
             survivedDocuments: outcomes.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
+            traces: state.ledger.traces ? outcomes.traces(times) : [],
             counts: try await state.counts?.changes(of: outcomes))
     }
 

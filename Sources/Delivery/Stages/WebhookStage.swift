@@ -32,7 +32,7 @@ struct WebhookBatch: Sendable {
                 for progress in active {
                     group.addTask {
                         guard let plan = progress.staged else { return Answer(progress: progress, answer: .outdated) }
-                        return Answer(progress: progress, answer: try await stage.send(plan))
+                        return try await stage.send(plan, of: progress)
                     }
                 }
                 var documents = context.makeSender(context.gateway)
@@ -60,8 +60,9 @@ struct WebhookBatch: Sendable {
         }
     }
 
-    private struct Answer: Sendable {
-        let progress: CandidateProgress
+    /// The result for one change.
+    struct Answer: Sendable {
+        var progress: CandidateProgress
         let answer: CandidateProgress.StageAnswer
     }
 
@@ -84,7 +85,18 @@ struct WebhookStage: Sendable {
     /// The programs' `$now`, in seconds since 1970.
     let now: Int
 
-    func send(_ plan: StagedPlan) async throws -> CandidateProgress.StageAnswer {
+    func send(_ plan: StagedPlan, of progress: CandidateProgress) async throws -> WebhookBatch.Answer {
+        var accepted: [TraceEntry.Effect] = []
+        let answer = try await send(plan, &accepted)
+        var progress = progress
+        if context.state.ledger.traces { progress.note(accepted) }
+        return WebhookBatch.Answer(progress: progress, answer: answer)
+    }
+
+    /// - Parameter traced: Gets the accepted events.
+    private func send(
+        _ plan: StagedPlan, _ traced: inout [TraceEntry.Effect]
+    ) async throws -> CandidateProgress.StageAnswer {
         let origins = Set(plan.decision.outside.compactMap(\.webhook?.access.origin))
         if origins.count > 1,
             let turn = await sender.retryTimeIfBusy(origins, isReturning: plan.candidate.history.hasWaited)
@@ -96,7 +108,7 @@ struct WebhookStage: Sendable {
         var answer: CandidateProgress.StageAnswer?
         for effect in plan.decision.outside where answer == nil {
             guard let webhook = effect.webhook else { continue }
-            answer = try await send(webhook, effect, of: plan, &decision, &accepted)
+            answer = try await send(webhook, effect, of: plan, &decision, &accepted, &traced)
         }
         let isRefused = if case .impossible? = answer { true } else { false }
         await context.progress.count { [accepted] counters in
@@ -112,13 +124,14 @@ struct WebhookStage: Sendable {
     /// - Returns: Nil if the receiver accepted it.
     private func send(
         _ webhook: WebhookEffect, _ effect: OutsideEffect, of plan: StagedPlan, _ decision: inout Decision,
-        _ accepted: inout Int
+        _ accepted: inout Int, _ traced: inout [TraceEntry.Effect]
     ) async throws -> CandidateProgress.StageAnswer? {
         let candidate = plan.candidate
         let rule = context.rules.set.names[effect.origin.rule]
+        let identity = context.identity(of: effect, action: effect.action, in: plan)
         let outcome = try await sender.send(
-            webhook, context.identity(of: effect, action: effect.action, in: plan), of: candidate.id.text,
-            at: candidate.content.revision, isReturning: candidate.history.hasWaited)
+            webhook, identity, of: candidate.id.text, at: candidate.content.revision,
+            isReturning: candidate.history.hasWaited)
         switch outcome {
         case .refused(let reason): return .impossible(rule: rule, reason: reason)
         case .postponed(let due):
@@ -127,6 +140,7 @@ struct WebhookStage: Sendable {
         case .deferred(let due): return .waits(until: due)
         case .accepted(let answer, let isNew):
             if isNew { accepted += 1 }
+            traced.append(context.trace(effect, effect.action, to: webhook.access.origin, identity.id))
             guard let answer else { return nil }
             let input = DecisionInput(
                 plan.plan.report.document, isDeleted: candidate.content.isDeleted,

@@ -76,7 +76,7 @@ struct TargetWriter {
         let lookups = read.lookups
         var page = Array(targets.prefix(lookups.count))
         var again = Array(targets.dropFirst(lookups.count))
-        try await noteConfirmedWrites(&page, lookups, in: keyspace, batch, &result)
+        try await noteConfirmedWrites(&page, lookups, in: keyspace, batch, triggers, &result)
         var writes: [Write] = []
         for (need, lookup) in zip(try await needs(page, lookups, batch, triggers, &result), lookups) {
             // It has changed since its puts were written, or they were not written yet.
@@ -96,7 +96,7 @@ struct TargetWriter {
                 answers += zip(writes[answered], outcomes).map { ($0, $1) }
                 await Self.unlock(Set(writes[answered].map(\.target.place)), &held, locks)
             }
-            again += try await readAnswers(answers, in: keyspace, batch, &result)
+            again += try await readAnswers(answers, in: keyspace, batch, triggers, &result)
         }
         return again
     }
@@ -119,7 +119,7 @@ struct TargetWriter {
     /// Notes the revisions, and the writes whose answers were lost.
     private mutating func noteConfirmedWrites(
         _ page: inout [Target], _ lookups: [DocumentLookup], in keyspace: String?, _ batch: some TargetBatch,
-        _ result: inout TargetResult
+        _ triggers: [Trigger], _ result: inout TargetResult
     ) async throws {
         var confirmed: [(write: Write, revision: RevisionID)] = []
         for (index, lookup) in zip(page.indices, lookups) {
@@ -130,7 +130,7 @@ struct TargetWriter {
             }
             confirmed.append((Write(target: page[index], write: write, content: .document(document)), revision))
         }
-        try await noteWritten(confirmed, in: keyspace, batch, &result)
+        try await noteWritten(confirmed, in: keyspace, batch, triggers, &result)
         await progress.count { [count = confirmed.count] in $0.written += count }
     }
 
@@ -169,7 +169,7 @@ struct TargetWriter {
 
     private func readAnswers(
         _ answers: [(write: Write, outcome: BulkOutcome)], in keyspace: String?, _ batch: some TargetBatch,
-        _ result: inout TargetResult
+        _ triggers: [Trigger], _ result: inout TargetResult
     ) async throws -> [Target] {
         var again: [Target] = []
         var written: [(write: Write, revision: RevisionID)] = []
@@ -192,7 +192,7 @@ struct TargetWriter {
             }
             if !target.orders.isEmpty { again.append(target) }
         }
-        try await noteWritten(written, in: keyspace, batch, &result)
+        try await noteWritten(written, in: keyspace, batch, triggers, &result)
         await count(answers)
         return again
     }
@@ -201,18 +201,22 @@ struct TargetWriter {
     /// any change.
     private func noteWritten(
         _ written: [(write: Write, revision: RevisionID)], in keyspace: String?, _ batch: some TargetBatch,
-        _ result: inout TargetResult
+        _ triggers: [Trigger], _ result: inout TargetResult
     ) async throws {
         guard !written.isEmpty else { return }
         result.plansWithWrites.formUnion(batch.plans(of: written.flatMap(\.write.write.orders)))
         batch.crashPoints.written.pass()
+        let traces =
+            !ledger.traces ? [] : written.flatMap { trace($0.write, $0.revision, in: keyspace, batch, triggers) }
         if keyspace == nil {
             let caused = written.map { write, revision in
                 Ledger.CausedRevision(
                     id: write.target.place.id, revision: revision, chain: batch.chain(of: write.write.orders))
             }
             try await ledger.recordCausedRevisions(
-                try await ledger.joined(caused, over: written.map(\.write.write.earlier)))
+                try await ledger.joined(caused, over: written.map(\.write.write.earlier)), traces: traces)
+        } else {
+            try await ledger.recordCausedRevisions([], traces: traces)
         }
         result.documents += written.map { write, revision in
             let document = write.content.document
@@ -224,6 +228,19 @@ struct TargetWriter {
         }
         batch.crashPoints.remembered.pass()
         await busy.noteWrites(written.map(\.write.target.place))
+    }
+
+    /// The entries of the trace about the document and about those that led to it.
+    private func trace(
+        _ write: Write, _ revision: RevisionID, in keyspace: String?, _ batch: some TargetBatch, _ triggers: [Trigger]
+    ) -> [TraceEntry] {
+        var seen: Set<DocumentID> = []
+        let causes = batch.plans(of: write.write.orders).map { triggers[$0].id }.filter { seen.insert($0).inserted }
+        return TraceEntry.entries(
+            of: TraceEntry.OtherWrite(
+                id: write.target.place.id, keyspace: keyspace, revision: revision,
+                rules: batch.rules(of: write.write.orders), isDeletion: write.content.isDeletion),
+            causes: causes)
     }
 
     private func count(_ answers: [(write: Write, outcome: BulkOutcome)]) async {

@@ -24,14 +24,18 @@ struct ReceiverFailure: Error {
 extension ReceiverFailure {
     /// Nil if the response is final.
     ///
-    /// - Parameter place: The URL for messages.
-    init?(_ response: HTTPResponse, of place: String) {
+    /// - Parameters:
+    ///   - place: The URL for messages.
+    ///   - isForced: Whether a response that is usually final is to be retried.
+    init?(_ response: HTTPResponse, of place: String, isForced: Bool = false) {
         let cause: Cause
         switch response.status {
         case 408, 425, 429: cause = .receiver
         case 502, 503, 504: cause = .gateway
         case 500...: cause = .event
-        default: return nil
+        default:
+            guard isForced else { return nil }
+            cause = .event
         }
         let summary = "answered HTTP \(response.status)"
         self.init(

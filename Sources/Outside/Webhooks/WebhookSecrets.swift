@@ -9,7 +9,8 @@ struct WebhookSecrets: Sendable {
 
     init(of access: WebhookAccess, _ contents: SecretContents) {
         func text(_ path: String, _ kind: SecretFile.Kind) -> String { contents.text(SecretFile(path, kind)) }
-        signing = access.secretFiles.compactMap { WebhookSignature.Secret(text($0, .secret)) }
+        let form = access.signature
+        signing = access.secretFiles.compactMap { WebhookSignature.Secret(text($0, form.secretKind), for: form) }
         headers = access.headerFiles.map { ($0.name, text($0.path, .header)) }
         if let path = access.tokenFile {
             credentials = .bearer(token: text(path, .token))

@@ -153,7 +153,8 @@ package final class WebhookSender: Sendable {
         let content = effect.body.content(identity, setsType: effect.setsType)
         let own = effect.headers + secrets.headers
         let signature = WebhookSignature.headers(
-            id: identity.id, timestamp: now(), body: content.bytes ?? [], secrets: secrets.signing)
+            effect.access.signature, id: identity.id, timestamp: now(), body: content.bytes ?? [],
+            secrets: secrets.signing)
         var headers = content.headers + own + signature
         // Services that support neither CloudEvents nor Standard Webhooks recognize repeats by this header.
         if !own.contains(where: { $0.name.lowercased() == "idempotency-key" }) {
@@ -168,12 +169,16 @@ package final class WebhookSender: Sendable {
     private func judge(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> ExchangeResult {
         let urlWithoutQuery = Self.urlWithoutQuery(effect)
         let status = response.status
-        if let failure = ReceiverFailure(response, of: urlWithoutQuery) {
+        let verdict = effect.statuses.verdict(on: status)
+        if verdict == .retry || verdict == nil,
+            let failure = ReceiverFailure(response, of: urlWithoutQuery, isForced: verdict == .retry)
+        {
             await Self.skip(response.body)
             throw failure
         }
         switch status {
-        case 200..<300: return try await accept(response, effect)
+        case _ where verdict == .done: return try await accept(response, effect)
+        case 200..<300 where verdict == nil: return try await accept(response, effect)
         case 300..<400:
             response.body.cancel()
             return .refused(
@@ -185,6 +190,7 @@ package final class WebhookSender: Sendable {
             let text = WebhookAnswer.excerpt(ResponseText(response.headers).decodeBeginning(beginning))
             return .refused(
                 "webhook: \(urlWithoutQuery) refused the event with HTTP \(status)"
+                    + (verdict == nil ? "" : " (on_status: dead-letter)")
                     + (text.isEmpty ? "" : ": \(text)"))
         }
     }

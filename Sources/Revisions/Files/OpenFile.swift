@@ -5,7 +5,7 @@ internal import Glibc
 /// An open file whose errors name its path. Closed with the object.
 package final class OpenFile {
     package let path: String
-    private let descriptor: Int32
+    let descriptor: Int32
 
     /// Opens a regular file for reading and writing. Creates it if it is missing, and keeps its content.
     ///
@@ -51,7 +51,8 @@ package final class OpenFile {
         unlink(template)
     }
 
-    private init(path: String, descriptor: Int32) {
+    /// Takes over an open descriptor.
+    init(path: String, descriptor: Int32) {
         self.path = path
         self.descriptor = descriptor
     }
@@ -104,6 +105,9 @@ package final class OpenFile {
             ? TransferError(.cannotWrite, "can't write to stdout: the reader closed the pipe")
             : TransferError(.cannotWrite, "can't write \(path): \(String(cString: strerror(number)))")
     }
+
+    /// Ends what the reader of a socket reads.
+    func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// The next bytes, at most `limit`; empty at the end.
     package func read(upTo limit: Int) throws(TransferError) -> [UInt8] {

@@ -95,11 +95,12 @@ struct FilePlace {
     /// Whether the path is relative to a `folder` next to it.
     let isInFolder: Bool
 
-    private static let secretNames: Set = [
+    private static let webhookNames: Set = [
         "secret_files", "token_file", "password_file", "ca_file", "certificate_file", "key_file",
+        "body_file",
     ]
     /// The names of the members that may have paths.
-    static let names = secretNames.union(["file", "folder"])
+    static let names = webhookNames.union(["file", "folder"])
 
     /// Nil if the value at this place is not a path.
     init?(_ path: [OutlineStep]) {
@@ -114,7 +115,7 @@ struct FilePlace {
                 return nil
             }
         case "folder": guard isFolder else { return nil }
-        case _ where Self.secretNames.contains(last):
+        case _ where Self.webhookNames.contains(last):
             guard isRule else { return nil }
         default: return nil
         }

@@ -9,7 +9,7 @@ extension PlayAnswers {
         let file = try file(body)
         let content = file.read()
         let text = Self.shownText(content, file)
-        if settings.samples.count == 0, let text { addFirstDocuments(text, file) }
+        if settings.samples.count == 0, let text { addFirstDocuments(text, file, isExample: content == .missing) }
         return Self.answer { writer in
             writer.member("version", string: settings.version)
             writer.name("files")
@@ -25,6 +25,9 @@ extension PlayAnswers {
             writer.member("gateway", optional: settings.gateway?.url)
             writer.member("samples", integer: settings.samples.count)
             writer.member("now", integer: settings.now())
+            writer.member("unreadableDocumentCount", integer: settings.samples.unreadable.count)
+            writer.name("unreadableDocuments")
+            writer.array { writer in for text in settings.samples.unreadable.descriptions { writer.string(text) } }
             writer.name("recipes")
             writer.array { writer in for recipe in settings.recipes { Self.write(recipe, to: &writer) } }
         }
@@ -57,17 +60,17 @@ extension PlayAnswers {
     }
 
     /// Adds the documents of the tests of a text, which are the samples that fit best, or else some examples.
-    private func addFirstDocuments(_ text: String, _ file: PlayFile) {
-        addTestedDocuments(text, file)
+    private func addFirstDocuments(_ text: String, _ file: PlayFile, isExample: Bool) {
+        addTestedDocuments(text, file, isExample: isExample)
         guard settings.samples.count == 0 else { return }
         for text in FirstRules.documents {
             guard let document = try? JSONText(text) else { continue }
-            settings.samples.add(Sample(document, origin: "example"))
+            settings.samples.add(Sample(document, before: nil, origin: "example", isExample: true))
         }
     }
 
     /// Adds the documents of the tests that are no samples yet.
-    private func addTestedDocuments(_ text: String, _ file: PlayFile) {
+    private func addTestedDocuments(_ text: String, _ file: PlayFile, isExample: Bool = false) {
         let tested = EditedRuleFile(path: file.path, text: text, in: context).read().rules.testedDocuments
         let known = settings.samples.all.prefix(1000)
         for document in tested {
@@ -75,7 +78,10 @@ extension PlayAnswers {
                 sample.document.bytes == document.given.bytes && sample.before?.bytes == document.before?.bytes
             }
             if isKnown { continue }
-            settings.samples.add(Sample(document.given, before: document.before, origin: "test: \(document.test)"))
+            settings.samples.add(
+                Sample(
+                    document.given, before: document.before,
+                    origin: (isExample ? "example: " : "test: ") + document.test, isExample: isExample))
         }
     }
 
@@ -92,8 +98,8 @@ extension PlayAnswers {
         case .failed(let reason): throw Refusal(422, reason)
         case .conflict(let content):
             var answer = Self.answer { writer in
-                writer.member(
-                    "error", string: "another program has changed '\(file.path)'; load its text, or keep yours")
+                writer.member("error", string: content.conflict(file.path))
+                writer.member("isDeleted", bool: content == .missing)
                 writer.member("fileVersion", string: content.version)
                 if case .text(let text) = content { writer.member("text", string: LineEndings(text).plain) }
             }
@@ -120,11 +126,26 @@ extension PlayAnswers {
         }
         let added: [String]
         do { added = try recipe.addFiles(values, file.path) } catch { throw Refusal(422, "\(error)") }
+        let before = settings.samples.count
         addTestedDocuments(made, file)
         return Self.answer { writer in
             writer.member("text", string: String(decoding: text, as: UTF8.self))
+            writer.member("addedSamples", integer: settings.samples.count - before)
             writer.name("files")
             writer.array { writer in for name in added { writer.string(name) } }
+        }
+    }
+}
+
+extension PlayFile.Content {
+    /// What has happened to a file that is no longer as the page knows it, and what to do.
+    fileprivate func conflict(_ path: String) -> String {
+        switch self {
+        case .missing:
+            "'\(path)' was deleted after this page opened or saved it; create it again with your text, or download your "
+                + "text"
+        case .text: "another program has changed '\(path)'; load its text, or keep yours"
+        case .unreadable(let reason): "\(reason), or download your text"
         }
     }
 }

@@ -77,9 +77,13 @@ extension PlayAnswers {
     private static let full = Refusal(
         413, "there is no room for more documents; remove them, or start the command with fewer")
 
-    func clearSamples() -> Answer {
-        settings.samples.removeAll()
-        return Self.answer { $0.member("total", integer: 0) }
+    /// Removes all documents, or only those of the example that are as they were.
+    func clearSamples(_ body: RequestBody) -> Answer {
+        let removed = settings.samples.remove(onlyExamples: body.flag("onlyExamples"))
+        return Self.answer { writer in
+            writer.member("removed", integer: removed)
+            writer.member("total", integer: settings.samples.count)
+        }
     }
 
     /// Adds documents of the gateway. Only reads.

@@ -22,7 +22,7 @@ package struct PlayAnswers: Sendable {
         requestGuard = RequestGuard(token: token)
         page = SelfContainedPage(html: settings.page, hasLibraries: settings.library.isInstalled)
         context = try EditingContext(schema: settings.schema, furtherWarnings: settings.furtherWarnings)
-        reader = TextReader(context)
+        reader = TextReader(context, files: settings.files.map(\.path))
         saver = FileSaver(settings.write)
     }
 
@@ -68,7 +68,7 @@ package struct PlayAnswers: Sendable {
         case "sample": try showSample(body)
         case "change": try changeSample(body)
         case "tested": try addTested(body)
-        case "clear": clearSamples()
+        case "clear": clearSamples(body)
         case "pick": try await pickSamples(body)
         default: throw Refusal(404, "unknown request '\(name)'")
         }

@@ -7,9 +7,16 @@ package struct Sample: Sendable {
     package var before: JSONText?
     /// Where it comes from, for people.
     package let origin: String
+    /// Whether it belongs to the example of a new file, and the user has not changed it.
+    let isExample: Bool
 
     package init(_ document: JSONText, before: JSONText? = nil, origin: String) {
+        self.init(document, before: before, origin: origin, isExample: false)
+    }
+
+    init(_ document: JSONText, before: JSONText?, origin: String, isExample: Bool) {
         (self.document, self.before, self.origin) = (document, before, origin)
+        self.isExample = isExample
     }
 
     /// The document's id. Empty if it has none.

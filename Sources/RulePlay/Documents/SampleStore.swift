@@ -13,6 +13,7 @@ package final class SampleStore: Sendable {
     private struct State {
         var samples: [Sample] = []
         var bytes = 0
+        var unreadable = UnreadableDocuments()
     }
 
     private let state = Locked(State())
@@ -56,8 +57,27 @@ package final class SampleStore: Sendable {
         }
     }
 
-    /// Removes all documents.
-    func removeAll() { state.withLock { $0 = State() } }
+    /// Documents of the input that are left out.
+    var unreadable: UnreadableDocuments { state.withLock { $0.unreadable } }
+
+    /// Notes that a document of the input can't be read.
+    ///
+    /// - Parameter description: `PLACE: what is wrong; what to do`.
+    package func leaveOut(_ description: String) { state.withLock { $0.unreadable.add(description) } }
+
+    /// Removes documents. The numbers of the others may change.
+    ///
+    /// - Parameter onlyExamples: Whether all others stay. Default: false.
+    /// - Returns: How many were removed.
+    @discardableResult
+    func remove(onlyExamples: Bool = false) -> Int {
+        state.withLock { state in
+            let count = state.samples.count
+            state.samples.removeAll { !onlyExamples || $0.isExample }
+            state.bytes = state.samples.reduce(0) { $0 + $1.byteCount }
+            return count - state.samples.count
+        }
+    }
 }
 
 extension Sample {

@@ -17,11 +17,13 @@ actor TextReader {
     }
 
     private let context: EditingContext
+    /// The paths of all files of the page.
+    private let files: [String]
     private var last: (key: Key, evaluated: EvaluatedText)?
     /// The last valid ones.
     private var lastRules: RuleSet?
 
-    init(_ context: EditingContext) { self.context = context }
+    init(_ context: EditingContext, files: [String]) { (self.context, self.files) = (context, files) }
 
     /// Reads a text. The last one is remembered.
     ///
@@ -31,7 +33,8 @@ actor TextReader {
         guard isWanted() else { return nil }
         let key = Key(path: ExactString(path), text: ExactString(text))
         if let last, last.key == key { return last.evaluated }
-        let edited = EditedRuleFile(path: path, text: text, in: context)
+        // Rules of other files in the folder may never run together with these.
+        let edited = EditedRuleFile(path: path, text: text, with: .files(files), in: context)
         let (files, diagnostics) = edited.check()
         let isValid = !diagnostics.contains { $0.severity == .error }
         let evaluated = EvaluatedText(

@@ -14,8 +14,6 @@ struct Evaluation: Sendable {
     let counts: Bool
 
     private static let visibleLimit = 200
-    private static let batchSize = 250
-    private static let batchBytes = 4 << 20
     /// Programs that take long must not keep the machine busy for minutes.
     private static let countTime: Duration = .seconds(60)
 
@@ -64,25 +62,16 @@ struct Evaluation: Sendable {
     ) async throws {
         let decider = trial.rules.makeDecider()
         var counts = TrialCounts(ruleCount: trial.rules.count)
-        var start = 0
+        var gathered = GatheredDocuments<Sample>()
         let end = ContinuousClock.now + Self.countTime
-        while start < samples.count, isWanted(), ContinuousClock.now < end {
+        for (index, sample) in samples.enumerated() {
+            let full = gathered.add(sample, byteCount: sample.document.bytes.count)
+            guard let batch = full ?? (index == samples.count - 1 ? gathered.takeRest() : nil) else { continue }
+            guard isWanted(), ContinuousClock.now < end else { return }
             try Task.checkCancellation()
-            let batch = Self.batch(samples, from: start)
             counts.add(await decider.decide(on: await trial.inputs(batch), now: now))
-            start += batch.count
             try await send(PlayJSON.counts(counts, trial.rules.names, total: samples.count))
         }
-    }
-
-    private static func batch(_ samples: [Sample], from start: Int) -> ArraySlice<Sample> {
-        var end = start
-        var bytes = 0
-        while end < samples.count, end - start < batchSize, end == start || bytes < batchBytes {
-            bytes += samples[end].document.bytes.count
-            end += 1
-        }
-        return samples[start..<end]
     }
 }
 

@@ -38,11 +38,14 @@ final class AttachmentFiles {
         self.shared = shared
     }
 
-    /// - Parameter isForTest: Whether a test compares with the file, instead of a rule attaching it.
-    func content(_ file: String, isForTest: Bool = false) throws(FileError) -> AttachmentContent {
+    /// Whether all files are empty, because none is read.
+    var areUnread: Bool { if case .nowhere = shared.source { true } else { false } }
+
+    /// - Parameter isAttached: Whether a rule attaches the file. Otherwise a test compares with it, or a webhook sends it.
+    func content(_ file: String, isAttached: Bool = true) throws(FileError) -> AttachmentContent {
         let path = RulePath.join(folder, file)
         let key = ExactString(path)
-        if !isForTest { shared.attached.insert(key) }
+        if isAttached { shared.attached.insert(key) }
         if let content = shared.contents[key] { return content }
         let content =
             switch shared.source {

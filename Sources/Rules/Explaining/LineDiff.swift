@@ -19,7 +19,9 @@ package struct LineDiff: Sendable {
     /// Empty if the texts are equal.
     package let lines: [Line]
 
-    package init(_ old: [String], _ new: [String]) {
+    /// - Parameter showsEnclosing: Whether the lines around a difference that are indented less are shown too, such as
+    ///   the openings of the objects that a member is in. Default: false.
+    package init(_ old: [String], _ new: [String], showsEnclosing: Bool = false) {
         let start = zip(old, new).prefix { Self.areEqual($0, $1) }.count
         let end = zip(old[start...].reversed(), new[start...].reversed()).prefix { Self.areEqual($0, $1) }.count
         let middle = Self.compare(old[start..<old.count - end], new[start..<new.count - end])
@@ -27,10 +29,43 @@ package struct LineDiff: Sendable {
             lines = []
             return
         }
-        let head = old[..<start].suffix(Self.context).map(Line.same)
+        let head = Self.head(old[..<start], before: middle[0], showsEnclosing)
         let tail = old[(old.count - end)...].prefix(Self.context).map(Line.same)
-        lines = head + Self.shortened(middle) + tail
+        lines = head + Self.shortened(middle, showsEnclosing) + tail
     }
+
+    /// The equal lines before the first difference.
+    private static func head(_ common: ArraySlice<String>, before first: Line, _ showsEnclosing: Bool) -> [Line] {
+        let near = common.suffix(context)
+        guard showsEnclosing else { return near.map(Line.same) }
+        let far = common.dropLast(context).map(Line.same)
+        return enclosing(far, near.map(Line.same) + [first], leadsIn: true) + near.map(Line.same)
+    }
+
+    /// Those of some equal lines that enclose the last of the lines that follow, and `…` in place of others.
+    ///
+    /// - Parameters:
+    ///   - next: The lines up to the difference, all of which are shown.
+    ///   - leadsIn: Whether nothing is shown in place of lines none of which encloses the difference.
+    private static func enclosing(_ lines: [Line], _ next: [Line], leadsIn: Bool) -> [Line] {
+        var limit = next.map(\.indentation).min() ?? 0
+        // From the last line to the first one.
+        var found: [Line] = []
+        var skippedCount = 0
+        for (index, line) in lines.enumerated().reversed() {
+            if line.indentation >= limit {
+                skippedCount += 1
+                continue
+            }
+            found += gap(lines[(index + 1)..<(index + 1 + skippedCount)]) + [line]
+            (limit, skippedCount) = (line.indentation, 0)
+        }
+        if !leadsIn || !found.isEmpty { found += gap(lines.prefix(skippedCount)) }
+        return found.reversed()
+    }
+
+    /// What is shown of equal lines: `…` takes a line itself, so it never replaces a single one.
+    private static func gap(_ lines: ArraySlice<Line>) -> [Line] { lines.count > 1 ? [.omitted] : Array(lines) }
 
     /// Compares bytes, because Swift's `==` treats canonically equivalent strings as equal.
     private static func areEqual(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
@@ -60,7 +95,7 @@ package struct LineDiff: Sendable {
     }
 
     /// Shortens long runs of equal lines. The result begins and ends with a difference.
-    private static func shortened(_ lines: [Line]) -> [Line] {
+    private static func shortened(_ lines: [Line], _ showsEnclosing: Bool) -> [Line] {
         var result: [Line] = []
         var same: [Line] = []
         for line in lines {
@@ -69,12 +104,28 @@ package struct LineDiff: Sendable {
                 continue
             }
             // The `…` takes a line itself, so it never replaces a single line.
-            if same.count > 2 * context + 1 { same.replaceSubrange(context..<same.count - context, with: [.omitted]) }
+            if same.count > 2 * context + 1 {
+                let far = context..<same.count - context
+                let shown =
+                    showsEnclosing
+                    ? enclosing(Array(same[far]), same[far.upperBound...] + [line], leadsIn: false) : [.omitted]
+                same.replaceSubrange(far, with: shown)
+            }
             result += same
             result.append(line)
             same = []
         }
         return result + same
+    }
+}
+
+extension LineDiff.Line {
+    /// The number of spaces that the line begins with.
+    fileprivate var indentation: Int {
+        switch self {
+        case .same(let text), .old(let text), .new(let text): text.utf8.prefix { $0 == UInt8(ascii: " ") }.count
+        case .omitted: 0
+        }
     }
 }
 

@@ -114,6 +114,8 @@ package struct RuleFileSet: Sendable {
     package var fileCount: Int { files.count }
     /// The number of tests in all files.
     package var testCount: Int { files.reduce(0) { $0 + $1.tests.count } }
+    /// The names of the rules of all files, in order.
+    package var ruleNames: [String] { files.flatMap(\.rules).map(\.name) }
     /// The number of rules in all files.
     package var ruleCount: Int { files.reduce(0) { $0 + $1.rules.count } }
 

@@ -52,6 +52,17 @@ final class RuleReading {
         return index
     }
 
+    /// Adds a jq program of a file that the rule file names, and returns its index.
+    ///
+    /// - Parameter node: The value that names the file.
+    func program(_ text: String, in place: BodyFilePlace, of node: SourceNode) -> Int {
+        let index = shared.programs.add(
+            JQProgram(text, locals: locals), variables: variables, path: errors.path, at: node.position,
+            inFile: place)
+        uses.append(ProgramUse(program: index, position: node.position))
+        return index
+    }
+
     /// The text of a program that was read.
     func text(of use: ProgramUse) -> String { shared.programs.all[use.program].text }
 

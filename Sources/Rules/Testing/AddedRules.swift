@@ -14,9 +14,13 @@ struct AddedRules {
         let isNew = { (rule: SourceNode) in !known.contains(rule.json) }
         var renamed = RenamedRules(taken: taken)
         for rule in other.elements(of: "rules") where isNew(rule) { renamed.rename(rule) }
-        for test in other.elements(of: "tests") { renamed.correct(test) }
-        let lines = renamed.corrected(other.bytes)
         let knownTests = Set(file.elements(of: "tests").map(\.json))
+        var names = TestNames(file)
+        for test in other.elements(of: "tests") {
+            renamed.correct(test)
+            if !knownTests.contains(test.json) || renamed.concerns(test) { renamed.name(test, &names) }
+        }
+        let lines = renamed.corrected(other.bytes)
         rules = Self.block(lines, other, "rules", where: isNew)
         tests = Self.block(lines, other, "tests") { !knownTests.contains($0.json) || renamed.concerns($0) }
     }
@@ -58,8 +62,8 @@ struct AddedRules {
 private struct RenamedRules {
     private var taken: Set<String>
     private var names: [String: String] = [:]
-    /// Where names are replaced.
-    private var places: [SourcePosition: String] = [:]
+    /// Where names are replaced, and with what.
+    private var places: [SourcePosition: (name: String, new: String)] = [:]
 
     init(taken: Set<String>) { self.taken = taken }
 
@@ -73,13 +77,20 @@ private struct RenamedRules {
         }
         if new == name { return }
         names[name] = new
-        places[node.position] = name
+        places[node.position] = (name, new)
+    }
+
+    /// Gives a test a name that no other test has.
+    mutating func name(_ test: SourceNode, _ names: inout TestNames) {
+        guard let node = test.member("name"), let name = node.text else { return }
+        let new = names.distinct(name)
+        if new != name { places[node.position] = (name, new) }
     }
 
     /// Corrects the names in a test.
     mutating func correct(_ test: SourceNode) {
         for node in Self.references(test) {
-            if let name = node.text, names[name] != nil { places[node.position] = name }
+            if let name = node.text, let new = names[name] { places[node.position] = (name, new) }
         }
     }
 
@@ -104,12 +115,15 @@ private struct RenamedRules {
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .map { Array($0.unicodeScalars) }
         // From the end of a line to its beginning, so that the other positions stay right.
-        for (position, name) in places.sorted(by: { $0.key.column > $1.key.column }) {
+        for (position, change) in places.sorted(by: { $0.key.column > $1.key.column }) {
             let isQuoted = ["\"", "'"].contains(lines[position.line - 1][position.column - 1])
             let start = position.column - (isQuoted ? 0 : 1)
-            let end = start + name.unicodeScalars.count
-            guard let new = names[name], end <= lines[position.line - 1].count else { continue }
-            lines[position.line - 1].replaceSubrange(start..<end, with: new.unicodeScalars)
+            let end = start + change.name.unicodeScalars.count
+            // A name with escapes is written in another way.
+            guard end <= lines[position.line - 1].count,
+                lines[position.line - 1][start..<end].elementsEqual(change.name.unicodeScalars)
+            else { continue }
+            lines[position.line - 1].replaceSubrange(start..<end, with: change.new.unicodeScalars)
         }
         return lines.map { line in
             var text = ""

@@ -57,9 +57,15 @@ package struct RecordedTest {
 
     private static func name(_ report: DecisionReport) -> String {
         let id = report.document.root["_id"]?.string.map { DisplayText.plain($0) } ?? "a document"
-        if report.decision.error != nil { return "\(id) fails" }
-        guard !report.fired.isEmpty else { return "\(id): no rule fires" }
-        return "\(id): \(report.fired.prefix(3).map { DisplayText.plain($0) }.joined(separator: ", "))"
+        if report.decision.error != nil { return "the rules fail for \(id)" }
+        let rules = report.fired.prefix(3).map { DisplayText.plain($0) }
+        switch report.fired.count {
+        case 0: return "no rule fires for \(id)"
+        case 1: return "\(rules[0]) fires for \(id)"
+        default:
+            let more = report.fired.count > rules.count ? " and others" : ""
+            return "\(rules.joined(separator: ", "))\(more) fire for \(id)"
+        }
     }
 }
 

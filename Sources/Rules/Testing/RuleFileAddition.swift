@@ -6,6 +6,8 @@ package struct RuleFileAddition {
         let path: String
         let position: SourcePosition
         let reason: String
+        /// Whether there is nothing to add, because the file has all of it.
+        package var isRepetition = false
 
         /// `FILE:LINE:COLUMN: what is wrong and what to do`.
         package var description: String { "\(path):\(position.line):\(position.column): \(reason)" }
@@ -19,14 +21,15 @@ package struct RuleFileAddition {
     ///   - bytes: Its content. The rules may have errors, but it must be YAML.
     package init(path: String, bytes: [UInt8]) { (self.path, self.bytes) = (path, bytes) }
 
-    /// The content of the file with more tests at the end of `tests`.
+    /// The content of the file with more tests at the end of `tests`. A test whose name is taken gets a number.
     ///
     /// - Parameter tests: For each test its lines, as ``RecordedTest/lines``.
     /// - Throws: ``Refusal`` if the file is JSON, or its list of tests is written in brackets.
     package func adding(tests: [[String]]) throws(Refusal) -> [UInt8] {
         let file = try yaml("tests")
+        var names = TestNames(file)
         let block = tests.flatMap { test in
-            zip(test.indices, test).map { index, line in (index == 0 ? "- " : "  ") + line }
+            zip(test.indices, names.distinct(test)).map { index, line in (index == 0 ? "- " : "  ") + line }
         }
         return try checked(try ListAddition(file: file, key: "tests").adding(block))
     }
@@ -34,7 +37,7 @@ package struct RuleFileAddition {
     /// The content of the file with the rules and tests of another file at the ends of its lists. If the file is empty,
     /// or has only comments, the other file.
     ///
-    /// A rule whose name is taken gets a number, also in the new tests. Rules and tests that the file has already are not
+    /// A rule or a test whose name is taken gets a number, rules also in the new tests. Rules and tests that the file has already are not
     /// added again.
     ///
     /// - Parameter other: A file in which each rule and test begins with `- ` on a line of its own.
@@ -46,7 +49,7 @@ package struct RuleFileAddition {
         guard !new.rules.isEmpty else {
             throw Refusal(
                 path: path, position: file.member("rules")?.position ?? .start,
-                reason: "the file has these rules already; choose other values")
+                reason: "the file has these rules already; choose other values", isRepetition: true)
         }
         for (key, block) in [("rules", new.rules), ("tests", new.tests)] where !block.isEmpty {
             file = try YAMLText(path: path, bytes: try ListAddition(file: file, key: key).adding(block))
@@ -63,7 +66,8 @@ package struct RuleFileAddition {
         return try YAMLText(path: path, bytes: bytes)
     }
 
-    private var isBlank: Bool {
+    /// Whether the file is empty or has only comments.
+    package var isBlank: Bool {
         String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).allSatisfy { line in
             let text = line.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
             return text.isEmpty || text.hasPrefix("#")

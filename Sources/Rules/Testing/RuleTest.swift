@@ -280,7 +280,7 @@ extension RuleExpectation.File {
             }
         }
         guard let file = object.optionalText("file"), let node = object.node("file") else { return }
-        do throws(FileError) { sha256 = try reading.files.content(file, isForTest: true).sha256 } catch {
+        do throws(FileError) { sha256 = try reading.files.content(file, isAttached: false).sha256 } catch {
             reading.errors.report(at: node.position, error.description)
         }
     }

@@ -71,6 +71,18 @@ extension ProgramDiagnosis {
     }
 }
 
+extension ProgramDiagnosis {
+    /// The error of a program in a file that the rule file names. The message has the place in that file.
+    func error(in file: BodyFilePlace, path: String, at node: SourcePosition) -> RuleFileError {
+        let line = file.line + (place?.line ?? 1) - 1
+        let offset = place?.offset ?? 0
+        let column = line == file.line ? file.column + offset : offset + 1
+        return RuleFileError(
+            path: path, position: node,
+            message: "\(DisplayText.plain(file.path)):\(line):\(column): not a jq program: \(text)")
+    }
+}
+
 extension ProgramDiagnosis.Place {
     fileprivate init(_ index: Int, in program: [Unicode.Scalar]) {
         let before = program[..<index]

@@ -12,6 +12,8 @@ final class ProgramList {
         let position: SourcePosition
         /// The bytes of a YAML file. Empty for JSON.
         let file: [UInt8]
+        /// Where it is in another file. Nil if it is in the rule file.
+        let place: BodyFilePlace?
     }
 
     /// Programs are the same if they have the same text and variables.
@@ -31,10 +33,12 @@ final class ProgramList {
 
     /// Adds a program and returns its index in ``all``.
     ///
-    /// - Parameter variables: Its additional `$NAME` variables, except its own locals.
+    /// - Parameters:
+    ///   - variables: Its additional `$NAME` variables, except its own locals.
+    ///   - place: Where it is in another file that the rule file names at `position`.
     func add(
         _ program: JQProgram, variables: [String] = [], path: String, at position: SourcePosition,
-        in file: [UInt8] = []
+        in file: [UInt8] = [], inFile place: BodyFilePlace? = nil
     ) -> Int {
         let key = Key(program: program, variables: variables)
         let index = indexes[key] ?? programs.count
@@ -42,7 +46,7 @@ final class ProgramList {
             programs.append(key)
             indexes[key] = index
         }
-        uses.append(Use(program: index, path: path, position: position, file: file))
+        uses.append(Use(program: index, path: path, position: position, file: file, place: place))
         return index
     }
 
@@ -59,8 +63,9 @@ final class ProgramList {
         }
         let diagnoses = diagnoses(results)
         return uses.compactMap { use in
-            diagnoses[use.program].map {
-                $0.error(of: programs[use.program].text, path: use.path, at: use.position, in: use.file)
+            diagnoses[use.program].map { diagnosis in
+                if let place = use.place { return diagnosis.error(in: place, path: use.path, at: use.position) }
+                return diagnosis.error(of: programs[use.program].text, path: use.path, at: use.position, in: use.file)
             }
         }
     }

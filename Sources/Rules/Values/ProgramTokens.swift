@@ -95,7 +95,10 @@ struct ProgramTokens {
         return scalars.count
     }
 
-    private static func endOfGroup(_ start: Int, in scalars: [Unicode.Scalar]) -> Int {
+    /// The index after the parenthesis that closes the group, or the end of the text.
+    ///
+    /// - Parameter start: The index after the opening parenthesis.
+    static func endOfGroup(_ start: Int, in scalars: [Unicode.Scalar]) -> Int {
         var at = start
         while at < scalars.count {
             switch scalars[at] {

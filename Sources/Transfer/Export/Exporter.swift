@@ -52,7 +52,7 @@ package struct Exporter: Service {
     package func run() async throws {
         let isGuarded = place.kind == .file && !settings.overwrites
         let existing = isGuarded ? try ExistingExport(place, isResuming: settings.isResuming) : nil
-        let files = try ExportFiles(place, isSpooled: settings.format.isTable, existing: existing)
+        let files = try ExportFiles(place, isSpooled: isSpooled, existing: existing)
         let leftovers = ExportLeftovers(place)
         defer { leftovers.removeUnsaved() }
         do {
@@ -74,6 +74,12 @@ package struct Exporter: Service {
                     : leftovers.canBeResumed
                         ? "stopped before the end; continue with --resume" : "stopped before the end")
         }
+    }
+
+    /// Whether documents are collected first: the columns of a table depend on all of them, and a feed may return newer
+    /// versions of some, whose older lines can't be removed from what is already encrypted.
+    private var isSpooled: Bool {
+        settings.format.isTable || place.encryption != nil && (settings.since != nil || settings.channels != nil)
     }
 
     /// Reads the facts about the server and the database once the gateway is reachable.
@@ -123,7 +129,7 @@ package struct Exporter: Service {
         report.update { $0.lastSequence = manifest.to }
         let journal = ExportJournal(manifest: manifest)
         // The journal is written before the first byte, so that leftovers can be recognized after a kill.
-        if files.canResume { try FileOperations.write(journal.json, to: place.journal) }
+        if place.isNamed { try FileOperations.write(journal.json, to: place.journal) }
         return StartPoint(
             journal: journal, seen: manifest.source == .feed ? SeenDocuments() : nil)
     }

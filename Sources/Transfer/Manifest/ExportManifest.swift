@@ -33,6 +33,9 @@ package struct ExportManifest: Sendable, Equatable {
     package var byteCount = 0
     /// SHA-256 of the file, in lowercase hexadecimal.
     package var sha256 = ""
+    /// The encrypted file; nil if the export is not encrypted. ``byteCount`` and ``sha256`` are those of the decrypted
+    /// file.
+    package var encrypted: EncryptedFile?
     /// A later export replaces or resumes this one only with the same options.
     package var options: ExportOptions
     /// How often it was interrupted and resumed.
@@ -68,6 +71,14 @@ package struct ExportManifest: Sendable, Equatable {
         resumed = value["resumed"]?.count ?? 0
         started = value["started"]?.string ?? ""
         ended = value["ended"]?.string ?? ""
+        encrypted = value["encrypted"].flatMap(EncryptedFile.init)
+    }
+
+    /// The size and the SHA-256 that a file must have. For an encrypted file of an export that is not encrypted, those
+    /// of the decrypted file.
+    func file(encrypted isEncrypted: Bool) -> (byteCount: Int, sha256: String) {
+        guard isEncrypted, let encrypted else { return (byteCount, sha256) }
+        return (encrypted.byteCount, encrypted.sha256)
     }
 
     /// Reads the manifest at `path`. If the export's name is a link, the manifest is next to its target.
@@ -98,6 +109,10 @@ package struct ExportManifest: Sendable, Equatable {
             counts.write(to: &writer)
             writer.member("bytes", integer: byteCount)
             writer.member("sha256", string: sha256)
+            if let encrypted {
+                writer.name("encrypted")
+                encrypted.write(to: &writer)
+            }
             writer.name("options")
             options.write(to: &writer)
             writer.member("resumed", integer: resumed)

@@ -15,35 +15,39 @@ package struct ExportPlace: Sendable, Equatable {
     let kind: Kind
     /// The output's path with links resolved; `-` for stdout.
     package let path: String
-    /// Whether to compress with gzip: the name ends with `.gz`.
+    /// Whether to compress with gzip: the name ends with `.gz`, before the ending of encrypted files.
     let isCompressed: Bool
+    /// Nil if it is not encrypted.
+    package let encryption: ExportEncryption?
 
-    /// - Parameter path: A file, or `-` for stdout. A link is resolved; its target need not exist.
-    package init(_ path: String) {
-        guard path != "-" else {
-            self.init(.standardOutput, "-")
-            return
-        }
-        switch OutputPath(path) {
-        case .file(let file): self.init(.file, file)
-        case .folder: self.init(.folder, path)
-        case .special(let stream) where OutputPath.isStandardOutput(stream): self.init(.standardOutput, "-")
-        case .special: self.init(.special, path)
+    /// - Parameters:
+    ///   - path: A file, or `-` for stdout. A link is resolved; its target need not exist.
+    ///   - encryption: Nil to write what can be read without a key.
+    package init(_ path: String, encryption: ExportEncryption? = nil) {
+        self.encryption = encryption
+        (kind, self.path) = Self.destination(path)
+        isCompressed = ExportEncryption.plainName(self.path).hasSuffix(".gz")
+    }
+
+    private static func destination(_ path: String) -> (Kind, String) {
+        guard path != "-" else { return (.standardOutput, "-") }
+        return switch OutputPath(path) {
+        case .file(let file): (.file, file)
+        case .folder: (.folder, path)
+        case .special(let stream) where OutputPath.isStandardOutput(stream): (.standardOutput, "-")
+        case .special: (.special, path)
         // Opening it will report the error.
-        case .unusable: self.init(.file, path)
+        case .unusable: (.file, path)
         }
     }
 
-    private init(_ kind: Kind, _ path: String) {
-        self.kind = kind
-        self.path = path
-        isCompressed = path.hasSuffix(".gz")
-    }
+    /// Whether it is written to a temporary file and renamed when complete, and gets a manifest.
+    package var isNamed: Bool { kind == .file }
+    /// Whether an interrupted export can be resumed: what was encrypted can't be continued.
+    package var canResume: Bool { isNamed && encryption == nil }
 
-    /// Whether an interrupted export can be resumed.
-    package var canResume: Bool { kind == .file }
-
-    /// The path of the manifest: `.manifest.json` is added.
+    /// The path of the manifest: `.manifest.json` is added, instead of the ending of encrypted files. So it is also the
+    /// manifest of the decrypted file.
     package var manifest: String { Self.manifest(of: path) }
     /// The unfinished file.
     var part: String { path + ".part" }
@@ -55,7 +59,7 @@ package struct ExportPlace: Sendable, Equatable {
     private static let manifestEnding = ".manifest.json"
 
     /// The path of the manifest of an export at `path`.
-    package static func manifest(of path: String) -> String { path + manifestEnding }
+    package static func manifest(of path: String) -> String { ExportEncryption.plainName(path) + manifestEnding }
 
     static func isManifest(_ path: String) -> Bool { path.hasSuffix(manifestEnding) }
 

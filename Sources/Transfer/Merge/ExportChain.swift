@@ -31,7 +31,11 @@ package struct ExportChain: Sendable {
     ///   for a missing increment.
     init(_ paths: [String], until limit: Limit?) throws(TransferError) {
         var exports: [ExportFile] = []
-        for path in paths { exports.append(try ExportFile(path)) }
+        for path in paths {
+            let export = try ExportFile(path)
+            try export.requireReadable()
+            exports.append(export)
+        }
         exports = Self.inOrder(exports)
         switch limit {
         case .time(let time)?: exports = exports.filter { !$0.manifest.ended.isEmpty && $0.manifest.ended <= time }

@@ -18,6 +18,8 @@ package struct ExportMerger: Sendable {
         package var limit: ExportChain.Limit?
         /// The folder for the attachments of the merged export. Nil: the folder of all inputs.
         package var attachments: String?
+        /// That folder if `attachments` is nil and the inputs have several. Nil: then they are refused.
+        package var gatheredAttachments: String?
         /// Whether an existing file may be replaced. Default: false.
         package var overwrites = false
         /// Name and version of the program, for the manifest.
@@ -41,12 +43,17 @@ package struct ExportMerger: Sendable {
         self.place = place
         self.logger = logger
         chain = try ExportChain(settings.inputs, until: settings.limit)
-        attachments = try MergedAttachments(chain, to: settings.attachments)
+        attachments = try MergedAttachments(
+            chain, to: settings.attachments, orGatheredIn: settings.gatheredAttachments)
         try checkOutput()
     }
 
     /// - Throws: ``TransferError``: `.usage`; `.occupied` if the output exists, or the progress of an interrupted export.
     private func checkOutput() throws(TransferError) {
+        if ExportEncryption.program(ofFileNamed: place.path) != nil {
+            throw TransferError(
+                .usage, "--output \(place.path): a merged export is not encrypted; choose a name for a plain file")
+        }
         if InputFormat(fileName: place.path)?.isTable == true || ForeignFormat(fileName: place.path) != nil {
             throw TransferError(
                 .usage, "--output \(place.path): exports are merged into ndjson or json; choose another name")

@@ -13,10 +13,14 @@ struct MergedAttachments: Sendable {
 
     /// Nil if the exports have no folders.
     ///
-    /// - Parameter folder: The folder for the result. Nil: the folder of all exports.
+    /// - Parameters:
+    ///   - folder: The folder for the result. Nil: the folder of all exports.
+    ///   - gathered: The folder if `folder` is nil and the exports have several.
     /// - Throws: ``TransferError``: `.usage` if the exports have several folders and none is given; `.missing` if the
     ///   folder of an export can't be found.
-    init?(_ chain: ExportChain, to folder: String?) throws(TransferError) {
+    init?(
+        _ chain: ExportChain, to folder: String?, orGatheredIn gathered: String? = nil
+    ) throws(TransferError) {
         var inputs: [AttachmentStore] = []
         for file in chain.files {
             guard case .folder(let named) = file.manifest.options.attachments else { continue }
@@ -37,6 +41,7 @@ struct MergedAttachments: Sendable {
                 .usage, "--attachments \(folder): the exports have no folder of attachments; remove the option")
         }
         let others = inputs.first { Self.absolute($0.path) != Self.absolute(first.path) }
+        let folder = folder ?? (others == nil ? nil : gathered)
         if let others, folder == nil {
             throw TransferError(
                 .usage,

@@ -5,6 +5,7 @@ internal import Revisions
 extension ExportFile {
     /// Reads a CSV file and counts its rows without the header.
     func measureTable() async throws -> FileMeasurements {
+        try requireReadable()
         let file = try OpenFile(reading: path)
         var digest = RunningDigest(.sha256)
         let decompressor = manifest.options.isCompressed ? Decompressor(path) : nil

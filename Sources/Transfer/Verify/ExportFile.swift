@@ -28,6 +28,15 @@ package struct ExportFile: Sendable {
         manifest = try ExportManifest.read(ExportPlace.manifest(of: path))
     }
 
+    /// Whether only the holder of a key can read it.
+    var isEncrypted: Bool { ExportEncryption.program(ofFileNamed: path) != nil }
+
+    /// - Throws: ``TransferError``: `.invalid` if the file is encrypted.
+    func requireReadable() throws(TransferError) {
+        guard let remedy = ExportEncryption.remedy(for: path) else { return }
+        throw TransferError(.invalid, "\(path) is encrypted; decrypt it first: \(remedy)")
+    }
+
     /// Measurements of the whole file.
     struct FileMeasurements: Sendable, Equatable {
         var byteCount = 0
@@ -42,6 +51,7 @@ package struct ExportFile: Sendable {
     /// - Throws: ``TransferError``, `CancellationError`, and what `body` throws.
     @discardableResult
     func readLines(_ body: (Line) async throws -> Void) async throws -> FileMeasurements {
+        try requireReadable()
         let file = try OpenFile(reading: path)
         var digest = RunningDigest(.sha256)
         var lines = DocumentSplitter(isCompressed: manifest.options.isCompressed)
@@ -67,6 +77,19 @@ package struct ExportFile: Sendable {
         let error = try lines.finish { waiting.append($0) }
         try await pass()
         return FileMeasurements(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameError: error)
+    }
+
+    /// Measures an encrypted file, whose documents are unknown.
+    ///
+    /// - Throws: ``TransferError``, `CancellationError`.
+    func measureEncrypted() async throws -> (byteCount: Int, sha256: String) {
+        let file = try OpenFile(reading: path)
+        var digest = RunningDigest(.sha256)
+        while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
+            try await Self.checkCancellation()
+            digest.update(piece)
+        }
+        return (digest.byteCount, digest.hex)
     }
 
     /// Call this repeatedly while files are read, because reading blocks.

@@ -36,6 +36,11 @@ package struct ExportVerifier: Sendable {
     package func verify(_ report: (VerificationFinding) throws -> Void) async throws -> VerifiedParts {
         let manifest = file.manifest
         var parts = VerifiedParts(manifest.counts)
+        guard !file.isEncrypted else {
+            parts.isEncrypted = true
+            try compareEncrypted(try await file.measureEncrypted(), report)
+            return parts
+        }
         var digests = FileDigests()
         let measure: ExportFile.FileMeasurements
         if manifest.options.format.isTable {
@@ -57,22 +62,37 @@ package struct ExportVerifier: Sendable {
         return parts
     }
 
+    private func compareEncrypted(
+        _ measured: (byteCount: Int, sha256: String), _ report: (VerificationFinding) throws -> Void
+    ) throws {
+        guard let encrypted = file.manifest.encrypted else {
+            // A person encrypted it, and the manifest describes only the decrypted file.
+            try file.requireReadable()
+            return
+        }
+        try Self.expect(.length, measured.byteCount, encrypted.byteCount, "the length in bytes", report)
+        try Self.expect(.digest, measured.sha256, encrypted.sha256, "the SHA-256", report)
+    }
+
+    private static func expect<Value: Equatable>(
+        _ kind: VerificationFinding.Kind, _ found: Value, _ expected: Value, _ what: String,
+        _ report: (VerificationFinding) throws -> Void
+    ) throws {
+        guard found != expected else { return }
+        try report(VerificationFinding(kind, message: "\(what) is \(found), the manifest says \(expected)"))
+    }
+
     private func compare(
         _ measure: ExportFile.FileMeasurements, bodies: Int, _ report: (VerificationFinding) throws -> Void
     ) throws {
         let manifest = file.manifest
-        func expect<Value: Equatable>(
-            _ kind: VerificationFinding.Kind, _ found: Value, _ expected: Value, _ what: String
-        ) throws {
-            guard found != expected else { return }
-            try report(VerificationFinding(kind, message: "\(what) is \(found), the manifest says \(expected)"))
-        }
         if let error = measure.frameError { try report(VerificationFinding(.framing, message: error)) }
-        try expect(.length, measure.byteCount, manifest.byteCount, "the length in bytes")
-        try expect(.digest, measure.sha256, manifest.sha256, "the SHA-256")
-        try expect(.count, measure.lines, manifest.counts.lines, "the number of documents")
+        try Self.expect(.length, measure.byteCount, manifest.byteCount, "the length in bytes", report)
+        try Self.expect(.digest, measure.sha256, manifest.sha256, "the SHA-256", report)
+        try Self.expect(.count, measure.lines, manifest.counts.lines, "the number of documents", report)
         if !manifest.options.format.isTable {
-            try expect(.count, bodies, manifest.counts.bodies, "the number of attachments with their bytes")
+            try Self.expect(
+                .count, bodies, manifest.counts.bodies, "the number of attachments with their bytes", report)
         }
     }
 

@@ -7,6 +7,8 @@ package struct VerifiedParts: Sendable, Equatable {
     package var verifiedAttachments = 0
     /// Attachments whose bytes are not in the export, and all attachments of a table.
     package var unverifiedAttachments = 0
+    /// Whether only the encrypted file was compared with the manifest, not its documents.
+    package var isEncrypted = false
     /// Documents that the gateway did not return when the export was made.
     let unreadableDocuments: Int
     /// Attachments that the gateway did not return when the export was made.
@@ -19,6 +21,9 @@ package struct VerifiedParts: Sendable, Equatable {
 
     /// Logs what could not be verified.
     package func logUnverifiedParts(in file: ExportFile, to logger: Logger) {
+        if isEncrypted {
+            logger.notice("the export is encrypted: its documents were not checked; decrypt it to check them")
+        }
         if unreadableDocuments > 0 {
             logger.warning(
                 "the export lacks documents that could not be read when it was made",

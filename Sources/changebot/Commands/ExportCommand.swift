@@ -85,6 +85,12 @@ struct ExportCommand: AsyncParsableCommand {
             "The separator of the cells of a table: one character, or tab. Default: a comma, or a tab for .tsv."))
     var delimiter: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Encrypt the output with age (a public key: age1…, ssh-…) or gpg (the id or address of a key). Can be repeated.",
+            valueName: "recipient"))
+    var encryptTo: [String] = []
+
     @Flag(help: "Continue an interrupted export to the same file.")
     var resume = false
 
@@ -105,14 +111,17 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func export(_ choice: GatewayChoice, _ environment: Environment, _ logger: Logger) async throws {
-        let place = ExportPlace(path(environment))
+        let place = try place(environment)
         try checkFiles(place, choice, environment)
         try choice.requireFile()
-        let settings = try settings(environment)
+        let settings = try settings(place, environment)
         logger.warn(about: settings.filter)
         guard !settings.isResuming || place.canResume else {
             throw CommandError(
-                .usage, "--resume needs a file; output to stdout or a pipe can't be continued")
+                .usage,
+                place.isNamed
+                    ? "--resume: an encrypted export can't be continued; run without it, from the beginning"
+                    : "--resume needs a file; output to stdout or a pipe can't be continued")
         }
         let report = ExportReport()
         let job = TransferJob(
@@ -168,7 +177,7 @@ struct ExportCommand: AsyncParsableCommand {
         _ gateway: Gateway, named name: String, _ choice: GatewayChoice, _ environment: Environment, _ logger: Logger,
         _ isStopped: Locked<Bool>
     ) async throws {
-        let place = ExportPlace(path(environment))
+        let place = try place(environment)
         var command = self
         if let manifest = sinceManifest, !FileManager.default.fileExists(atPath: manifest) {
             logger.notice(
@@ -176,7 +185,7 @@ struct ExportCommand: AsyncParsableCommand {
             command.sinceManifest = nil
         }
         try command.checkFiles(place, choice, environment)
-        let settings = try command.settings(environment)
+        let settings = try command.settings(place, environment)
         let report = ExportReport()
         let job = TransferJob(
             options: common, environment: environment, logger: logger,
@@ -190,6 +199,29 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func path(_ environment: Environment) -> String { output ?? environment["output"] ?? "-" }
+
+    /// - Throws: ``CommandError`` with 64 if the name of the output and `--encrypt-to` contradict each other;
+    ///   `TransferError`.
+    private func place(_ environment: Environment) throws -> ExportPlace {
+        let recipients = encryptTo.isEmpty ? environment["encrypt-to"].map { [$0] } ?? [] : encryptTo
+        let encryption = recipients.isEmpty ? nil : try ExportEncryption(recipients)
+        let place = ExportPlace(path(environment), encryption: encryption)
+        guard place.isNamed else { return place }
+        let named = ExportEncryption.program(ofFileNamed: place.path)
+        if let encryption, named != encryption.program {
+            throw CommandError(
+                .usage,
+                "--output \(place.path): end the name with \(encryption.ending), because \(encryption.program) encrypts it"
+            )
+        }
+        if encryption == nil, named != nil {
+            throw CommandError(
+                .usage,
+                "--output \(place.path): only an encrypted export may have this ending; add --encrypt-to, or choose "
+                    + "another name")
+        }
+        return place
+    }
 
     /// - Throws: ``CommandError`` with 64 if an output is the same file as another output or an input; with 73 if the
     ///   summary can't be written.
@@ -207,7 +239,7 @@ struct ExportCommand: AsyncParsableCommand {
         files.read(tree: folder.map { $0 + "/sha256" }, "--attachments")
         try files.check()
         files.outputs += [
-            ("the manifest of --output", place.canResume ? place.manifest : nil), ("--summary", summary),
+            ("the manifest of --output", place.isNamed ? place.manifest : nil), ("--summary", summary),
         ]
         // --since-manifest may name the manifest that this export replaces.
         if given.map({ OutputPath.resolved($0) }) == place.manifest { files.inputs.removeFirst() }
@@ -216,7 +248,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     /// - Throws: ``CommandError`` with 64; `RuleFilesError` if the selector is not valid.
-    private func settings(_ environment: Environment) throws -> ExportSettings {
+    private func settings(_ place: ExportPlace, _ environment: Environment) throws -> ExportSettings {
         var settings = ExportSettings()
         settings.tool = "changebot \(Changebot.version)"
         settings.format = try outputFormat(environment)
@@ -224,7 +256,14 @@ struct ExportCommand: AsyncParsableCommand {
         case nil, "none": settings.attachments = .none
         case "": throw CommandError(.usage, "--attachments: the folder's name is empty")
         case "inline": settings.attachments = .inline
-        case let folder?: settings.attachments = .folder(folder)
+        case let folder?:
+            guard place.encryption == nil else {
+                throw CommandError(
+                    .usage,
+                    "--attachments \(folder): the files in a folder are not encrypted; use --attachments inline with "
+                        + "--encrypt-to")
+            }
+            settings.attachments = .folder(folder)
         }
         settings.selector = selector ?? environment["selector"]
         settings.filter = try settings.selector.map { text throws(RuleFilesError) in
@@ -247,7 +286,7 @@ struct ExportCommand: AsyncParsableCommand {
     /// - Throws: ``CommandError`` with 64 if the file's name names a format that can't be written.
     private func outputFormat(_ environment: Environment) throws(CommandError) -> OutputFormat {
         if let format = try environment.value(format, "format", parse: OutputFormat.init(rawValue:)) { return format }
-        let path = path(environment)
+        let path = ExportEncryption.plainName(path(environment))
         if let foreign = ForeignFormat(fileName: path) {
             throw CommandError(
                 .usage,
@@ -261,7 +300,7 @@ struct ExportCommand: AsyncParsableCommand {
         _ format: OutputFormat, _ environment: Environment
     ) throws(CommandError) -> CSVOptions {
         var table = CSVOptions()
-        table.delimiter = .usual(in: path(environment))
+        table.delimiter = .usual(in: ExportEncryption.plainName(path(environment)))
         // Variables apply to all commands, so they are ignored for formats other than tables.
         let fields = fields ?? (format.isTable ? environment["fields"] : nil)
         let delimiter = delimiter ?? (format.isTable ? environment["delimiter"] : nil)

@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Encodings
-internal import FoundationEssentials
 internal import Locking
 internal import Logging
 internal import ServiceLifecycle
@@ -50,7 +48,7 @@ struct ExportMergeCommand: AsyncParsableCommand {
         let environment = Environment()
         let logger = try log.logger(environment)
         var settings = ExportMerger.Settings(inputs: exports, tool: "changebot \(Changebot.version)")
-        settings.limit = try at.map(Self.limit)
+        settings.limit = try at.map(ExportChain.Limit.init(argument:))
         settings.attachments = attachments
         settings.overwrites = overwrite
         let place = ExportPlace(output)
@@ -77,20 +75,5 @@ struct ExportMergeCommand: AsyncParsableCommand {
         }
         files.read(tree: attachments.map { $0 + "/sha256" }, "--attachments")
         try files.check()
-    }
-
-    /// - Throws: ``CommandError`` with 64; `TransferError` if the manifest is not valid.
-    private static func limit(_ text: String) throws -> ExportChain.Limit {
-        if let time = PointInTimeArgument(argument: text) {
-            // A date means the whole day.
-            let isDate = text.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil
-            return .time(Timestamp.text(time.seconds + (isDate ? 86_399 : 0)))
-        }
-        guard FileManager.default.fileExists(atPath: text) else {
-            throw CommandError(
-                .usage,
-                "--at '\(text)': expected \(PointInTimeArgument.expected), or the manifest of one of the exports")
-        }
-        return .export(try ExportManifest.read(text))
     }
 }

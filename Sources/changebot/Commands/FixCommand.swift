@@ -27,6 +27,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
     @OptionGroup var job: JobOptions
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
+    @OptionGroup var trace: TraceOptions
 
     @Option(help: "Apply only the rule with this name. Can be repeated.")
     var rule: [String] = []
@@ -60,6 +61,8 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
         }
         var plan = try JobPlan(self, environment, try log.logger(environment), namePrefix: learn ? "" : "fix-")
         plan.settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
+        // By default as the passes of the bot, which use the same state.
+        plan.settings.traceDays = try trace.days(environment)
         try setTime(of: &plan.settings, environment)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")

@@ -27,6 +27,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var sharing: SharingOptions
     @OptionGroup var feed: FeedOptions
+    @OptionGroup var trace: TraceOptions
     @OptionGroup var reload: ReloadOptions
 
     func run() async throws {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import BotState
 internal import LosslessJSON
 
-struct StatusCommand: AsyncParsableCommand {
+struct StatusCommand: ExistingStateCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show the status of a bot, running or not.",
@@ -15,7 +15,10 @@ struct StatusCommand: AsyncParsableCommand {
             shows the saved state.
             """)
 
-    @OptionGroup var bot: ExistingStateOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: StateDatabaseOption
+    @OptionGroup var notes: NoteOptions
 
     @Flag(help: "Print one JSON object for each run, as in /status of --http.")
     var json = false
@@ -27,7 +30,7 @@ struct StatusCommand: AsyncParsableCommand {
         let json = try Environment().isOn(json, "json")
         repeat {
             if watch, !json { Console.clearScreen() }
-            let environments = try bot.config.environments()
+            let environments = try config.environments()
             var missing: [CommandError] = []
             for environment in environments {
                 do { try await show(environment, json) } catch let error as CommandError
@@ -35,7 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
                 {
                     // Still show the other bots.
                     missing.append(error)
-                    try bot.notes.note(error.description)
+                    try notes.note(error.description)
                 }
             }
             if let first = missing.first, missing.count == environments.count, !watch { throw first }
@@ -44,7 +47,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func show(_ environment: Environment, _ json: Bool) async throws {
-        let existing = try bot.existing(environment)
+        let existing = try existing(environment)
         if existing.database != nil { return try await show(database: existing, json) }
         let running = RunningBot.all(in: existing.catalogue.directory, named: existing.name).filter {
             existing.address == nil || existing.isHint || existing.address == $0.gateway

@@ -92,10 +92,12 @@ struct DocumentDiff {
         return [style.yellow(heading)] + documents + (more > 0 ? [style.dim("… \(Quantity.count(more)) more")] : [])
     }
 
-    /// The lines of both documents, without attachments: `- ` and `+ ` for those that differ.
+    /// The lines of both documents, without attachments: `- ` and `+ ` for those that differ. Openings of the objects and
+    /// lists around a difference are shown too.
     static func lines(before: JSONText, after: JSONText?) -> [String] {
         guard let after else { return indentedLines(before).map { "- " + $0 } }
-        return LineDiff(indentedLines(before), indentedLines(after)).lines.map { line in
+        let diff = LineDiff(indentedLines(before), indentedLines(after), showsEnclosing: true)
+        return diff.lines.map { line in
             switch line {
             case .same(let text): "  " + text.visible
             case .old(let text): "- " + text.visible

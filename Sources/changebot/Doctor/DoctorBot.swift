@@ -33,7 +33,7 @@ struct DoctorBot: Sendable {
     init(_ command: DoctorCommand, _ environment: Environment, _ place: String?) throws(CommandError) {
         name = try command.state.botName(environment)
         state = StateCatalogue(directory: command.state.directory(environment), name: name)
-        hasEngine = command.state.engineOptions.engine ?? environment["engine"] != nil
+        hasEngine = command.state.engine ?? environment["engine"] != nil
         rulePaths = environment.values(command.rules, "rules")
         advice = Credentials.advice(environment)
         if let place, command.gateway.address == nil, environment["gateway"] == nil {

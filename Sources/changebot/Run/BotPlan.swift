@@ -50,7 +50,7 @@ struct BotPlan: Sendable {
         var logger = process.logger
         if signature["bots"] != nil { logger[metadataKey: "bot"] = "\(name)" }
         let settings = try command.botSettings(environment, name, process)
-        let plan = try JobPlan(command, environment, logger, partOf: process) { [loaded] paths in
+        var plan = try JobPlan(command, environment, logger, partOf: process) { [loaded] paths in
             try loaded[paths] ?? RuleFileSet.load(paths: paths)
         }
         loaded[plan.paths] = plan.rules
@@ -63,6 +63,7 @@ struct BotPlan: Sendable {
         if plan.settings.preview == nil { try plan.rules.checkOutsideFiles(logger) }
         fleet = try command.state.engine(environment)?.description
         title = environment["name"] ?? name
+        plan.settings.traceDays = try command.trace.days(environment) ?? 0
         var job = plan.job(rules.ruleSet, isOneShot: settings.isOneShot)
         job.grace = nil
         if databases != nil { job.place = job.place.ofManyDatabases }
@@ -106,7 +107,7 @@ extension RunCommand: RuleCommand {
         settings.onReset = try environment.value(feed.onReset, "on-reset", parse: ResetPolicy.init(rawValue:))
         let isDryRun = try environment.isOn(job.dryRun, "dry-run")
         settings.fleet.sharing = try SharingOptions.sharing(
-            sharing.role, sharing.partitions, hasEngine: state.engineOptions.engine ?? environment["engine"] != nil,
+            sharing.role, sharing.partitions, hasEngine: state.engine ?? environment["engine"] != nil,
             environment, isDaemon: !process.isOneShot && !isDryRun)
         return settings
     }

@@ -58,17 +58,23 @@ struct ImportOptions: ParsableArguments {
     /// - Parameter files: The other files that the command reads and writes.
     /// - Throws: ``CommandError`` with 64 for wrong options, 73 if a file can't be created.
     func settings(
-        for file: String, _ input: InputOptions, _ files: DistinctFiles, _ environment: Environment
+        for source: ImportSource, _ input: InputOptions, _ files: DistinctFiles, _ environment: Environment
     ) throws(CommandError) -> ImportSettings {
         var settings = ImportSettings()
-        settings.path = file
-        settings.format = try input.format(environment)
-        settings.delimiter = try input.delimiter(for: file, environment)
+        settings.path = source.path
+        settings.format = source.isMerged ? .ndjson : try input.format(environment)
+        settings.delimiter = try input.delimiter(for: source.path, environment)
         settings.mode = try environment.value(mode, "mode", parse: ImportMode.init(rawValue:)) ?? settings.mode
         settings.schema = try environment.value(schema, "schema", parse: ImportSettings.Schema.init(rawValue:))
         settings.selector = selector ?? environment["selector"]
         settings.filter = try filter(settings.selector)
-        settings.attachments = attachments ?? environment["attachments"]
+        settings.attachments = source.isMerged ? nil : attachments ?? environment["attachments"]
+        if source.isMerged, attachments != nil {
+            throw CommandError(
+                .usage,
+                "--attachments: each of several exports has its own folder; put it next to the export, or merge them "
+                    + "first with changebot export merge")
+        }
         settings.rejectPath = reject ?? environment["reject"]
         settings.checksManifest = try !environment.isOn(ignoreManifest, "ignore-manifest")
         if try environment.isOn(dryRun, "dry-run") {
@@ -79,12 +85,12 @@ struct ImportOptions: ParsableArguments {
         if settings.mode == .delete, settings.schema != nil {
             throw CommandError(.usage, "--schema has no effect with --mode delete; remove it")
         }
-        let progressPath = progressFile ?? environment["progress-file"] ?? ImportSettings.progressPath(of: file)
-        try check(files, of: file, settings, progressPath, environment)
+        let progressPath = progressFile ?? environment["progress-file"] ?? source.progressPath
+        try check(files, of: source, settings, progressPath, environment)
         settings.rejectPath = try settings.rejectPath.map { path throws(CommandError) in
             try OutputFile.checkRegular(path, "--reject")
         }
-        settings.progressPath = try usableProgressPath(progressPath, for: file, settings.isResuming)
+        settings.progressPath = try usableProgressPath(progressPath, for: source, settings.isResuming)
         return settings
     }
 
@@ -111,19 +117,18 @@ struct ImportOptions: ParsableArguments {
 
     /// - Throws: ``CommandError`` with 64 if one file would overwrite another.
     private func check(
-        _ files: DistinctFiles, of input: String, _ settings: ImportSettings, _ progressPath: String,
+        _ files: DistinctFiles, of source: ImportSource, _ settings: ImportSettings, _ progressPath: String,
         _ environment: Environment
     ) throws(CommandError) {
         var files = files
         // The input may be an earlier reject file: at the end, it is replaced by the documents rejected again.
-        let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: input) ? nil : $0 }
+        let reject = settings.rejectPath.flatMap { Self.isRejectFile($0, input: source.path) ? nil : $0 }
         files.outputs += [("--reject", reject), ("the reasons of --reject", reject.map { $0 + ".reasons" })]
-        files.inputs += [("the input", input)]
-        if input != "-" {
+        files.inputs += source.inputs
+        if source.path != "-" {
             files.outputs += [
                 ("--progress-file", progressPath), ("the lock of --progress-file", progressPath + ".lock"),
             ]
-            files.inputs.append(("the manifest of the input", ExportPlace.manifest(of: input)))
         }
         files.read(rules: mapPaths(environment), "--map")
         files.read(tree: settings.attachments.map { $0 + "/sha256" }, "--attachments")
@@ -142,17 +147,11 @@ struct ImportOptions: ParsableArguments {
         }
     }
 
-    /// False for stdin and pipes.
-    static func canBeReadAgain(_ file: String) -> Bool {
-        var information = stat()
-        return file != "-" && (stat(file, &information) != 0 || information.st_mode & S_IFMT == S_IFREG)
-    }
-
     /// The path of the progress file; nil if the input can't be read again, or the file can't be created.
     private func usableProgressPath(
-        _ path: String, for file: String, _ isResuming: Bool
+        _ path: String, for source: ImportSource, _ isResuming: Bool
     ) throws(CommandError) -> String? {
-        guard Self.canBeReadAgain(file) else {
+        guard source.canBeReadAgain else {
             guard !isResuming, progressFile == nil else {
                 let option = isResuming ? "--resume" : "--progress-file"
                 throw CommandError(.usage, "\(option): stdin and pipes can't be read again; import from a file")

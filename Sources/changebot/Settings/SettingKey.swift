@@ -78,6 +78,7 @@ struct SettingKey: Sendable {
         SettingKey("retry_for", .bot, fallback: "\(TimeSpan(RetryPolicy.Settings().retryFor))"),
         SettingKey("max_errors", .bot),
         SettingKey("catch_up_changed_rules", .bot, .flag, fallback: "false"),
+        SettingKey("trace_days", .bot, fallback: "0"),
         SettingKey("summary", .bot, .path),
         SettingKey("engine", .bot),
         SettingKey("fleet", .bot),

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import BotState
 internal import FoundationEssentials
 
-/// The options for the state of a bot.
+/// The options for the state of a bot, which several machines may share.
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,7 +13,25 @@ struct StateOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: "The name of this bot. Each name has its own checkpoint. Default: changebot.")
     var name: String?
 
-    @OptionGroup var engineOptions: EngineOptions
+    // The options of ``StateOptions+Engine.swift``. They are no group of their own: in debug builds, ArgumentParser
+    // checks each option of a nested group four times as often.
+    @Option(
+        help: ArgumentHelp(
+            "Keep the state in PostgreSQL instead of the state folder: postgres://HOST[:PORT][,HOST…]/DATABASE. Of several processes with the same --fleet, one is active; if it fails, another takes over. Credentials: CHANGEBOT_ENGINE_USER and CHANGEBOT_ENGINE_PASSWORD.",
+            valueName: "url"))
+    var engine: String?
+
+    @Option(help: "With --engine, the name of the fleet, instead of --name. Default: the same as --name.")
+    var fleet: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --engine, how long a process may be unresponsive before another takes over: at least 2s. Default: 5s.",
+            valueName: "duration"), transform: TimeSpan.parse)
+    var lease: TimeSpan?
+
+    @Flag(help: "With --engine, accept a PostgreSQL that runs with fsync=off.")
+    var allowUnsafeEngine = false
 
     static let defaultName = "changebot"
 
@@ -30,7 +48,7 @@ struct StateOptions: ParsableArguments {
 
     /// - Throws: ``CommandError`` with 64 for an invalid name, such as a path that leaves the directory.
     func botName(_ environment: Environment) throws(CommandError) -> String {
-        if let fleet = try engineOptions.fleetName(environment) { return fleet }
+        if let fleet = try fleetName(environment) { return fleet }
         return try environment.checking("name", isFlag: name != nil) { () throws(CommandError) in
             try Self.checked(name ?? environment["name"] ?? Self.defaultName)
         }
@@ -48,13 +66,6 @@ struct StateOptions: ParsableArguments {
         if gateway != nil { flags.insert("gateway") }
         if !rules.isEmpty { flags.insert("rules") }
         return StateReference(environment, flags: flags)
-    }
-
-    /// Nil without `--engine`.
-    ///
-    /// - Throws: ``CommandError`` with 64, or 78 in a file, for invalid settings; 66 for an unreadable password file.
-    func engine(_ environment: Environment) throws(CommandError) -> Engine? {
-        try engineOptions.engine(environment, fleet: try botName(environment))
     }
 
     static func checked(_ name: String, _ option: String = "--name") throws(CommandError) -> String {

@@ -3,11 +3,16 @@ internal import BotState
 internal import Encodings
 internal import Transfer
 
-/// The options of commands that show or change the state of a bot that has run before.
-struct ExistingStateOptions: ParsableArguments {
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
+/// A command that shows or changes the state of a bot that has run before.
+protocol ExistingStateCommand: AsyncParsableCommand {
+    var config: ConfigOptions { get }
+    var state: StateOptions { get }
+    var database: StateDatabaseOption { get }
+    var notes: NoteOptions { get }
+}
 
+/// The option that selects one of several states of a bot.
+struct StateDatabaseOption: ParsableArguments {
     @Option(
         name: [.customShort("g"), .customLong("gateway")],
         help: ArgumentHelp(
@@ -16,33 +21,33 @@ struct ExistingStateOptions: ParsableArguments {
     var address: String?
 
     @Option(
+        name: .customLong("database"),
         help: ArgumentHelp(
             "Select one of the databases of a bot that follows many, by its name.", valueName: "name"))
-    var database: String?
+    var name: String?
+}
 
-    @OptionGroup var notes: NoteOptions
-
+extension ExistingStateCommand {
     /// - Throws: ``CommandError`` with 64 for an invalid name or address; also for errors in the configuration file.
     func existing() throws -> ExistingState { try existing(config.environment()) }
 
     /// - Throws: ``CommandError`` with 64 for an invalid name or address.
     func existing(_ environment: Environment) throws(CommandError) -> ExistingState {
         // Variables apply to all commands, so this one only selects among several states.
-        let text = address ?? environment["gateway"]
+        let text = database.address ?? environment["gateway"]
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }
         let catalogue = StateCatalogue(
             directory: state.directory(environment), name: try state.botName(environment),
             engine: try state.engine(environment))
-        if let database {
+        let reference = state.reference(environment, gateway: database.address)
+        if let name = database.name {
             return ExistingState(
-                catalogue: catalogue.of(database: database), address: nil, isHint: true,
-                reference: state.reference(environment, gateway: address),
-                configuration: environment.configurationPath, database: database, bot: catalogue)
+                catalogue: catalogue.of(database: name), address: nil, isHint: true, reference: reference,
+                configuration: environment.configurationPath, database: name, bot: catalogue)
         }
         return ExistingState(
-            catalogue: catalogue,
-            address: choice?.hasPlaceholder == true ? nil : choice?.stateAddress, isHint: address == nil,
-            reference: state.reference(environment, gateway: address), configuration: environment.configurationPath)
+            catalogue: catalogue, address: choice?.hasPlaceholder == true ? nil : choice?.stateAddress,
+            isHint: database.address == nil, reference: reference, configuration: environment.configurationPath)
     }
 }
 

@@ -30,10 +30,13 @@ struct UsageError {
         advice = lines[(start ?? lines.count)...].map(String.init)
     }
 
-    /// The parser's message with the full names of commands in its last line: it knows only the last word of those that
-    /// it parses without their parents.
-    static func withFullNames(_ message: String) -> String {
-        message.replacing("See 'merge --help'", with: "See 'changebot export merge --help'")
+    /// The parser's message with the full name of the command in its last line: the parser knows only the last word of
+    /// a command that it parses without its parents.
+    ///
+    /// - Parameter path: The names of the command and its parents, from the root.
+    static func withFullName(_ message: String, of path: [String]) -> String {
+        guard path.count > 1, let name = path.last else { return message }
+        return message.replacing("See '\(name) --help'", with: "See '\(path.joined(separator: " ")) --help'")
     }
 
     func report() {

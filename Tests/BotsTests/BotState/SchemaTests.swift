@@ -150,7 +150,7 @@ import Testing
             try bed.open().close()
             try bed.change(
                 """
-                UPDATE identity SET value = '3' WHERE name = 'version';
+                UPDATE identity SET value = '\(Schema.version + 1)' WHERE name = 'version';
                 UPDATE identity SET value = '12.3.4' WHERE name = 'program'
                 """)
             try Self.expectRefused(
@@ -160,32 +160,33 @@ import Testing
             try bed.change("DELETE FROM identity WHERE name = 'program'")
             try Self.expectRefused(
                 bed,
-                "it was written by a newer changebot, version 3 of the tables (this program needs 2); use that one, or "
-                    + "another --name")
+                "it was written by a newer changebot, version \(Schema.version + 1) of the tables (this program needs "
+                    + "\(Schema.version)); use that one, or another --name")
         }
     }
 
-    /// What the first version of the tables did not have.
-    private static let firstVersion = """
-        DROP TABLE last_seen; DROP TABLE comparing_rule;
-        UPDATE identity SET value = '1' WHERE name = 'version';
-        UPDATE identity SET value = '0.0.9' WHERE name = 'program'
-        """
+    /// Statements that make tables of an earlier version.
+    private static func earlier(_ version: Int) -> String {
+        Schema.tables.filter { $0.since > version }.map { "DROP TABLE \($0.name);\n" }.joined() + """
+            UPDATE identity SET value = '\(version)' WHERE name = 'version';
+            UPDATE identity SET value = '0.0.9' WHERE name = 'program'
+            """
+    }
 
-    @Test func olderFileGetsTheTablesThatItDoesNotHave() async throws {
+    @Test(arguments: 1..<Schema.version) func olderFileGetsTheTablesThatItDoesNotHave(version: Int) async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let first = try bed.open()
             let sequence = try #require(SequenceID("12"))
             try await first.saveCheckpoint(sequence)
             first.close()
-            try bed.change(Self.firstVersion)
-            let preview = try bed.preview()
-            #expect(try preview.seenCounts().isEmpty && preview.checkpoint()?.sequence == sequence)
-            preview.close()
-            let ledger = try bed.open()
-            #expect(try ledger.seenCounts().isEmpty && ledger.checkpoint()?.sequence == sequence)
-            ledger.close()
+            try bed.change(Self.earlier(version))
+            for open in [bed.preview, { try bed.open() }] {
+                let ledger = try open()
+                #expect(try ledger.seenCounts().isEmpty && ledger.traces(of: "a").isEmpty)
+                #expect(try ledger.checkpoint()?.sequence == sequence)
+                ledger.close()
+            }
             let facts = try Self.identity(bed)
             #expect(facts["version"] == "\(Schema.version)" && facts["program"] == ProgramVersion.current)
         }
@@ -242,23 +243,25 @@ import Testing
 
     // MARK: - Engines
 
-    @Test func olderEngineGetsTheTablesThatItDoesNotHave() async throws {
+    @Test(arguments: 1..<Schema.version) func olderEngineGetsTheTablesThatItDoesNotHave(version: Int) async throws {
         try await Self.withSchema { engine, connection in
             try EngineSchema.prepare(engine.schema, connection)
-            try connection.script(Self.firstVersion)
+            try connection.script(Self.earlier(version))
             #expect(try EngineSchema.exists(engine.schema, connection))
             for _ in 0..<2 {
                 try EngineSchema.prepare(engine.schema, connection)
-                #expect(try connection.run("SELECT FROM last_seen").rows.isEmpty)
+                for table in Schema.tables where table.since > version {
+                    #expect(try connection.run("SELECT FROM \(table.name)").rows.isEmpty)
+                }
             }
         }
     }
 
     @Test(arguments: [
         (
-            "UPDATE identity SET value = '3' WHERE name = 'version'",
-            "it was written by a newer changebot, version 3 of the tables (this program needs 2); use that one, or another "
-                + "--fleet"
+            "UPDATE identity SET value = '\(Schema.version + 1)' WHERE name = 'version'",
+            "it was written by a newer changebot, version \(Schema.version + 1) of the tables (this program needs "
+                + "\(Schema.version)); use that one, or another --fleet"
         ),
         ("UPDATE identity SET name = 'schema', value = '3' WHERE name = 'version'", nil),
         ("DROP TABLE identity", nil), ("DELETE FROM identity", nil),

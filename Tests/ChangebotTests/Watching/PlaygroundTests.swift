@@ -4,6 +4,8 @@ import RulePlay
 import TestKit
 import Testing
 
+@testable import changebot
+
 /// The page of `rules play`, as a browser shows it: with the editor that Debian installs, if it is there, and without.
 @Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .limitedParallelism(minutes: 10))
 struct PlaygroundTests {
@@ -55,8 +57,13 @@ struct PlaygroundTests {
         try await whileOpen(hasLibrary) { file, browser in
             try await browser.wait(until: #"at('result').textContent.includes('+   "done": true')"#)
             #expect(try await browser.text("at('why').textContent").contains(#"type: { $eq: "task" }"#))
+            try await browser.wait(until: "at('counted').textContent !== ''")
             try await browser.type("unles: { done: true } ", line: 5, column: 4)
             try await browser.wait(until: "at('problems').textContent.includes(\"'unles'\")")
+            // Regression: results of the earlier text looked like those of this one.
+            let old = "[...document.querySelectorAll('.old')].map((part) => part.id).join()"
+            #expect(try await browser.text(old) == "testPart,resultPart,whyPart,countPart")
+            #expect(try await browser.value("rows.get(0).lastChild.textContent === 'old: stamp'").bool == true)
             #expect(try await browser.value("at('makeTest').disabled").bool == true)
             _ = try await browser.value("at('problems').querySelector('button').click()")
             #expect(try await browser.text("editor.cursor().line") == "5")
@@ -64,6 +71,8 @@ struct PlaygroundTests {
             try await browser.type("s", line: 5, column: 9)
             try await browser.wait(until: "at('problemCount').textContent === 'none'")
             try await browser.wait(until: "!at('makeTest').disabled")
+            try await browser.wait(until: "document.querySelector('.old') === null")
+            #expect(try await browser.value("document.body.innerText.includes('Old: from')").bool == false)
             _ = try await browser.value("at('testForm').requestSubmit()")
             try await browser.wait(until: "at('coverage').textContent.startsWith('1 test of 1 pass')")
             #expect(try await browser.text("at('state').textContent") == "unsaved changes")
@@ -87,16 +96,24 @@ struct PlaygroundTests {
                 ("notify-when-done", ["url": "https://example.org/done"]),
             ] as [(String, [String: String])] {
                 _ = try await browser.value("chooseRecipe('\(recipe)')")
-                try await browser.expectFocus("recipeTitle")
+                let fields = try #require(Recipe.all.first { $0.name == recipe }).parameters
+                try await browser.expectFocus("parameter-\(fields[0].name)")
                 for (name, value) in values {
                     _ = try await browser.value("at('parameter-\(name)').value = '\(value)'")
                 }
                 _ = try await browser.value("at('recipeForm').requestSubmit()")
                 try await browser.wait(until: "at('recipeForm').hidden")
+                if recipe == "attach-picture", values.isEmpty {
+                    // Regression: the documents of the example stayed.
+                    try await browser.wait(
+                        until: "at('recipeNote').textContent.includes('the example and its 4 documents')")
+                    try await browser.wait(until: "state.total === 4 && state.selected === 0")
+                    #expect(try await browser.value("at('samples').textContent.includes('example')").bool == false)
+                }
             }
             try await browser.wait(until: "at('coverage').textContent === '21 tests of 21 pass; they cover 100 %'")
             #expect(try await browser.text("at('problemCount').textContent") == "none")
-            try await browser.choose("the product gets the picture")
+            try await browser.choose("apple gets its picture")
             try await browser.wait(until: "at('result').querySelector('img')?.naturalWidth > 0")
             try await browser.choose("becomes complete is reported")
             try await browser.wait(until: "at('result').textContent.includes('https://example.org/done')")
@@ -121,9 +138,14 @@ struct PlaygroundTests {
             _ = try await browser.value("at('loadTheirs').click()")
             try await browser.wait(until: "editor.text().startsWith('# theirs') && at('state').textContent === 'saved'")
             try await browser.type("# mine ", line: 6, column: 4)
+            try FileManager.default.removeItem(atPath: file)
+            _ = try await browser.value("at('save').click()")
+            try await browser.wait(until: "at('conflictText').textContent.includes('was deleted')")
+            #expect(try await browser.value("at('loadTheirs').hidden").bool == true)
+            #expect(try await browser.text("at('keepMine').textContent") == "Create it again with mine")
             try "# again\n".write(toFile: file, atomically: true, encoding: .utf8)
             _ = try await browser.value("at('save').click()")
-            try await browser.wait(until: "!at('conflict').hidden")
+            try await browser.wait(until: "at('keepMine').textContent === 'Overwrite it with mine'")
             _ = try await browser.value("at('keepMine').click()")
             try await browser.wait(until: "at('state').textContent === 'saved'")
             #expect(try text(file) == theirs.replacing("    # here", with: "    # mine # here"))
@@ -183,6 +205,59 @@ struct PlaygroundTests {
             _ = try await browser.value("(sendTyped().then(() => { window.isSent = true; }), true)")
             try await browser.wait(until: "window.isSent")
             #expect(try await browser.text("state.total") == "3")
+        }
+    }
+
+    /// Regression: an invalid text was dropped when another document was chosen.
+    @Test(arguments: editors) func invalidDocumentIsKeptWhenAnotherIsChosen(_ hasLibrary: Bool) async throws {
+        let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","type":"task"}"#]
+        try await whileOpen(hasLibrary, documents: documents) { _, browser in
+            func write(_ text: String, then more: String) async throws {
+                let text = text.jsonString
+                _ = try await browser.value(
+                    "(at('document').value = \(text), at('document').dispatchEvent(new Event('input')), \(more), true)")
+            }
+            let broken = #"{"_id":"a","type":}"#
+            try await write(broken, then: "select(1)")
+            try await browser.wait(until: "at('document').value === \(documents[1].jsonString)")
+            try await browser.wait(until: "rows.get(0).textContent.includes('typed text is not valid')")
+            #expect(try await browser.text("at('documentError').textContent") == "")
+            _ = try await browser.value("(select(0), true)")
+            try await browser.wait(until: "at('document').value === \(broken.jsonString)")
+            try await browser.wait(until: "at('documentError').textContent.includes('not JSON')")
+            try await write(documents[0], then: "sendTyped()")
+            try await browser.wait(until: "!rows.get(0).textContent.includes('not valid')")
+            _ = try await browser.value("at('newDocument').click()")
+            try await write("{ new", then: "select(1)")
+            try await browser.wait(until: "at('newDocument').textContent === 'Continue the new document'")
+            _ = try await browser.value("at('newDocument').click()")
+            try await browser.wait(until: "at('document').value === '{ new'")
+            try await write(#"{"_id":"new"}"#, then: "sendTyped()")
+            try await browser.wait(until: "at('newDocument').textContent === 'New document' && state.total === 3")
+        }
+    }
+
+    /// Regression: parts of long lines could not be seen.
+    @Test(arguments: editors) func longLinesWrapInANarrowWindow(_ hasLibrary: Bool) async throws {
+        let long = String(repeating: "very-long-name-", count: 20)
+        let rules = "version: 1\nrules:\n  - { name: a, when: { type: \(long) }, then: [{ merge: { \(long): 1 } }] }\n"
+        try await whileOpen(hasLibrary, rules: rules) { _, browser in
+            for width in [1440, 360] {
+                try await browser.show(width: width)
+                let isWhole = """
+                    (() => {
+                      const mirror = document.querySelector('.CodeMirror')?.CodeMirror;
+                      if (!mirror) return at('text').scrollWidth <= at('text').clientWidth;
+                      const edge = mirror.getWrapperElement().getBoundingClientRect().right;
+                      const { height, clientHeight } = mirror.getScrollInfo();
+                      const bar = document.querySelector('.CodeMirror-vscrollbar');
+                      return [...document.querySelectorAll('.CodeMirror-line')].every((line) => line.getBoundingClientRect().right <= edge)
+                        && (height > clientHeight) === (getComputedStyle(bar).display !== 'none');
+                    })()
+                    """
+                try await browser.wait(until: isWhole)
+            }
+            try await browser.keepPicture("playground-narrow-\(hasLibrary)")
         }
     }
 
@@ -268,11 +343,12 @@ struct PlaygroundTests {
     @Test(.enabled(if: EditorLibrary().isInstalled)) func keysAreCompletedFromTheSchema() async throws {
         try await whileOpen(true) { _, browser in
             try await browser.type("unl", line: 5, column: 4)
-            _ = try await browser.value("document.querySelector('.CodeMirror').CodeMirror.execCommand('goLineEnd')")
             _ = try await browser.value(
                 "(() => { const mirror = document.querySelector('.CodeMirror').CodeMirror; mirror.setCursor(5, 7); complete(mirror); })()"
             )
-            try await browser.wait(until: "document.querySelector('.CodeMirror-hint')?.textContent.includes('unless')")
+            // Regression: names that do not begin with the typed word were suggested, too.
+            let hints = "[...document.querySelectorAll('.CodeMirror-hint')].map((hint) => hint.textContent).join()"
+            try await browser.wait(until: "\(hints) === 'unless'")
             try await browser.press("\u{E007}")
             try await browser.wait(until: "editor.text().includes('    unless')")
         }
@@ -325,6 +401,8 @@ extension Browser {
     fileprivate func type(_ text: String, line: Int, column: Int) async throws {
         _ = try await value("editor.go(\(line), \(column))")
         try await devTools("Input.insertText", #"{"text":\#(text.jsonString)}"#)
+        // The editor reads it with a small delay.
+        try await wait(until: "editor.text().includes(\(text.jsonString))")
     }
 
     /// Keeps the answers to a request back until `release()` is called.

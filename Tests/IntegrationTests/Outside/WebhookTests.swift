@@ -308,6 +308,60 @@ import Testing
         }
     }
 
+    @Test func statusesMeanWhatTheRuleSays() async throws {
+        let answers = ["o409": [409], "o404": [404, 404, 200], "o503": [503], "o202": [202]]
+        let counts = Locked<[String: Int]>([:])
+        let receiver = try TestReceiver { request, _ in
+            let id = request.documentID
+            let number = counts.withLock { counts in
+                counts[id, default: 0] += 1
+                return (counts[id] ?? 1) - 1
+            }
+            let statuses = answers[id] ?? []
+            return .answer(statuses[min(number, statuses.count - 1)], body: #"{"at":"\#(id)"}"#)
+        }
+        try await BotTestBed.with { bed in
+            let statuses = "on_status: { 409: done, 404: retry, 5xx: dead-letter, 202: dead-letter }"
+            let rules = try bed.rules(
+                rules(
+                    receiver.url,
+                    statuses
+                        + "\n          response: { merge: { got: { jq: '[$response.status, $response.body.at]' } } }",
+                    when: "{ type: order, got: { $exists: false } }"))
+            try await bed.load(answers.keys.sorted().map { order($0) })
+            let counters = try await bed.runOnce(rules, configure: withFastRetries)
+            let reasons = try deadLetters(bed, rules).map(\.reason)
+            #expect(reasons.count == 2, "\(reasons)")
+            #expect(counters.outside.accepted == 2)
+            #expect(counters.outside.refused == 2)
+            #expect(try await bed.stored("o409")?.root["got"]?.bytes.elementsEqual(#"[409,"o409"]"#.utf8) == true)
+            #expect(try await bed.stored("o404")?.root["got"]?.bytes.elementsEqual(#"[200,"o404"]"#.utf8) == true)
+            #expect(counts.withLock { $0 } == ["o409": 1, "o404": 3, "o503": 1, "o202": 1])
+            #expect(reasons.contains { $0.contains("refused the event with HTTP 503 (on_status: dead-letter)") })
+            #expect(reasons.contains { $0.contains("refused the event with HTTP 202 (on_status: dead-letter)") })
+        }
+    }
+
+    @Test func eventsAreSignedAsGitHubDoesIt() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            for (name, text) in [("secret", "s3cret text\n"), ("order.xml", "<order>\\(._id)</order>")] {
+                try text.write(toFile: bed.directory + "/" + name, atomically: true, encoding: .utf8)
+            }
+            let rules = try bed.rules(
+                rules(receiver.url, "secret_files: secret\n          signature: github\n          body_file: order.xml")
+            )
+            try await bed.load(orders(1))
+            #expect(try await bed.runOnce(rules).outside.accepted == 1)
+            let request = try #require(receiver.requests.first)
+            #expect(request.text == "<order>o0</order>")
+            #expect(request.header("content-type") == "application/xml")
+            let code = MessageAuthentication.hmacSHA256(request.body, key: Array("s3cret text".utf8)).hex
+            #expect(request.header("x-hub-signature-256") == "sha256=" + code)
+            #expect(request.values(of: "webhook-signature").isEmpty)
+        }
+    }
+
     @Test(arguments: [TestReceiver.Reply.answer(500), .close])
     func failingEventIsADeadLetterOnceOthersAreAccepted(reply: TestReceiver.Reply) async throws {
         let receiver = try TestReceiver { request, _ in request.documentID == "o1" ? reply : .answer(200) }

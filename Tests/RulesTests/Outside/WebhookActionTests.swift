@@ -74,6 +74,46 @@ import Testing
         ("url: 'https://h', secret_files: []", "'secret_files' must be a list with one path, or two"),
         ("url: 'https://h', secret_files: [a, b, c]", "'secret_files' must be a list with one path, or two"),
         ("url: 'https://h', secret_files: [1]", "a path must be text"),
+        ("url: 'https://h', signature: github", "'signature' needs a secret; add secret_files: [PATH]"),
+        (
+            "url: 'https://h', secret_files: s, signature: gitlab",
+            "'signature' must be standard-webhooks (the default), github, or { header: NAME, encoding: hex }"
+        ),
+        ("url: 'https://h', secret_files: s, signature: {}", "'header' is missing; name the header"),
+        ("url: 'https://h', secret_files: s, signature: {header: 'X Y'}", "'X Y' is not a header name"),
+        ("url: 'https://h', secret_files: s, signature: {header: Host}", "the header 'Host' is set by the connection"),
+        (
+            "url: 'https://h', secret_files: s, signature: {header: X, encoding: base32}",
+            "'encoding' must be one of hex, base64 (default hex)"
+        ),
+        (
+            "url: 'https://h', secret_files: s, signature: {header: X, algorithm: md5}",
+            "'algorithm' must be one of sha256, sha512, sha1 (default sha256)"
+        ),
+        (
+            "url: 'https://h', secret_files: [s, t], signature: github",
+            "the header 'x-hub-signature-256' holds one signature: name one file"
+        ),
+        (
+            "url: 'https://h', secret_files: s, signature: {header: X}, headers: {x: a}",
+            "the header 'x' is given too; remove it from 'headers'"
+        ),
+        (
+            "url: 'https://h', token_file: t, secret_files: s, signature: {header: Authorization}",
+            "the header Authorization is given too; remove one of them"
+        ),
+        ("url: 'https://h', on_status: retry", "'on_status' must be an object"),
+        (
+            "url: 'https://h', on_status: {199: done}",
+            "'199' is not a status from 200 to 599; write 409, 5xx or 500-504"
+        ),
+        ("url: 'https://h', on_status: {6xx: done}", "'6xx' is not a status from 200 to 599"),
+        ("url: 'https://h', on_status: {504-500: done}", "'504-500' is not a status from 200 to 599"),
+        ("url: 'https://h', on_status: {409: ok}", "a status means done, retry or dead-letter; write one of them"),
+        (
+            "url: 'https://h', on_status: {400-410: done, 405-420: retry}",
+            "'405-420' and '400-410' overlap, and neither contains the other; split one of them"
+        ),
         ("url: 'https://h', response: {}", "'merge' is missing; say what to write into the document"),
         ("url: 'https://h', response: {merge: {_rev: a}}", "merge can't touch '_rev'"),
         ("url: 'https://h', headers: {X: {jq: $response}}", "$response"),
@@ -97,6 +137,36 @@ import Testing
         #expect(access.headerFiles.map(\.path) == ["rules/key"])
         #expect(access.files.secrets.map(\.kind) == [.secret, .secret, .password, .header])
         #expect(set.actsOutside)
+    }
+
+    @Test func narrowestRangeOfStatusesDecides() async throws {
+        let set = try ruleSet(
+            rule("url: 'http://h', on_status: {4xx: dead-letter, 401: retry, 400-410: retry, 409: done, 5xx: done}"))
+        let statuses = try #require(effects(try await set.decided(#"{"_id":"o"}"#)).first).statuses
+        let verdicts = [200, 401, 405, 409, 411, 503].map { statuses.verdict(on: $0) }
+        #expect(verdicts == [nil, .retry, .retry, .done, .deadLetter, .done])
+    }
+
+    @Test(
+        arguments: [
+            ("github", "X-Hub-Signature-256", .hex, .sha256, "sha256="),
+            ("{header: X-Sig, encoding: base64, algorithm: sha512, prefix: 'v1 '}", "X-Sig", .base64, .sha512, "v1 "),
+            ("{header: X-Sig}", "X-Sig", .hex, .sha256, ""),
+        ]
+            as [(
+                String, String, WebhookSignatureForm.HeaderSignature.Encoding,
+                WebhookSignatureForm.HeaderSignature.Algorithm, String
+            )])
+    func headerSignatureIsRead(
+        text: String, header: String, encoding: WebhookSignatureForm.HeaderSignature.Encoding,
+        algorithm: WebhookSignatureForm.HeaderSignature.Algorithm, prefix: String
+    ) throws {
+        let access = try #require(
+            try ruleSet(rule("url: 'http://h', secret_files: s, signature: \(text)")).webhookAccesses.first)
+        let expected = WebhookSignatureForm.HeaderSignature(
+            header: header, encoding: encoding, algorithm: algorithm, prefix: prefix)
+        #expect(access.signature == .header(expected))
+        #expect(access.files.secrets.map(\.kind) == [.signingSecret])
     }
 
     @Test(arguments: [

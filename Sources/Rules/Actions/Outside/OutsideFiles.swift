@@ -33,6 +33,8 @@ package struct SecretFile: Sendable, Hashable {
     package enum Kind: String, Sendable {
         /// `whsec_` and base64, for signatures by the Standard Webhooks scheme.
         case secret
+        /// Any text, whose bytes are the key of a signature in a header.
+        case signingSecret = "signing secret"
         /// A bearer token.
         case token
         case password

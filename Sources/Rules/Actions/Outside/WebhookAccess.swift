@@ -3,8 +3,10 @@
 package struct WebhookAccess: Sendable, Hashable {
     /// Scheme, host and port, without a slash at the end: `https://example.org:8443`.
     package let origin: String
-    /// One or two files with secrets of the Standard Webhooks scheme, the current one first. Empty: unsigned.
+    /// One or two files with secrets, the current one first. Empty: unsigned.
     package let secretFiles: [String]
+    /// How the secrets sign.
+    package let signature: WebhookSignatureForm
     /// A file with a bearer token.
     package let tokenFile: String?
     /// For basic authentication, together with ``passwordFile``.
@@ -35,7 +37,7 @@ package struct WebhookAccess: Sendable, Hashable {
         ]
         let logins = [tokenFile.map { SecretFile($0, .token) }, passwordFile.map { SecretFile($0, .password) }]
         return OutsideFiles(
-            secrets: secretFiles.map { SecretFile($0, .secret) } + logins.compactMap(\.self)
+            secrets: secretFiles.map { SecretFile($0, signature.secretKind) } + logins.compactMap(\.self)
                 + headerFiles.map { SecretFile($0.path, .header) },
             certificates: certificates.compactMap(\.self))
     }
@@ -43,17 +45,17 @@ package struct WebhookAccess: Sendable, Hashable {
 
 extension WebhookAccess {
     static let keys = [
-        "secret_files", "token_file", "user", "password_file", "ca_file", "certificate_file", "key_file",
+        "secret_files", "signature", "token_file", "user", "password_file", "ca_file", "certificate_file", "key_file",
     ]
 
     /// Nil, with errors, if keys contradict each other or a value is wrong. Reads no file: a rule's author need not
     /// have the secrets.
     ///
     /// - Parameters:
-    ///   - headerFiles: With paths as in the rule file.
-    ///   - sendsAuthorization: Whether one of them is `Authorization`.
+    ///   - headers: The rule's own headers.
+    ///   - body: Some kinds set headers themselves.
     init?(
-        _ object: SourceObject, origin: String, headerFiles: [HeaderFile], sendsAuthorization: Bool,
+        _ object: SourceObject, origin: String, _ headers: WebhookHeaders, _ body: WebhookBody.Kind,
         _ reading: RuleReading
     ) {
         let errors = reading.errors
@@ -62,15 +64,22 @@ extension WebhookAccess {
         func path(_ name: String) -> String? { object.optionalText(name).map { RulePath.join(folder, $0) } }
         self.origin = origin
         secretFiles = Self.secretFiles(object).map { RulePath.join(folder, $0) }
+        signature = WebhookSignatureForm(object, body)
         tokenFile = path("token_file")
         user = object.optionalText("user")
         passwordFile = path("password_file")
         caFile = path("ca_file")
         certificateFile = path("certificate_file")
         keyFile = path("key_file")
-        self.headerFiles = headerFiles.map { HeaderFile(name: $0.name, path: RulePath.join(folder, $0.path)) }
+        headerFiles = headers.files.map { HeaderFile(name: $0.name, path: RulePath.join(folder, $0.path)) }
+        check(object, headers)
+        guard errors.errors.count == before else { return nil }
+    }
+
+    /// Reports keys that contradict each other.
+    private func check(_ object: SourceObject, _ headers: WebhookHeaders) {
         func refuse(_ name: String, _ message: String) {
-            if let node = object.node(name) { errors.report(at: node.position, message) }
+            if let node = object.node(name) { object.errors.report(at: node.position, message) }
         }
         if object.node("password_file") == nil { refuse("user", "'user' needs a password; add password_file: PATH") }
         if object.node("user") == nil { refuse("password_file", "'password_file' needs a user; add user: NAME") }
@@ -79,7 +88,15 @@ extension WebhookAccess {
         if certificateFile == nil {
             refuse("key_file", "'key_file' is the key of a certificate; add certificate_file: PATH")
         }
-        if sendsAuthorization {
+        if let name = signature.headerName, secretFiles.count > 1 {
+            refuse(
+                "secret_files",
+                "the header '\(name)' holds one signature: name one file; to change the secret, replace its content")
+        }
+        if let name = signature.headerName, headers.contains(name) {
+            refuse("signature", "the header '\(name)' is given too; remove it from 'headers'")
+        }
+        if headers.contains("authorization") || signature.headerName == "authorization" {
             for name in ["token_file", "user"] {
                 refuse(name, "the header Authorization is given too; remove one of them")
             }
@@ -89,7 +106,6 @@ extension WebhookAccess {
                 refuse(name, "'\(name)' has no meaning with http://; write https://")
             }
         }
-        guard errors.errors.count == before else { return nil }
     }
 
     private static func secretFiles(_ object: SourceObject) -> [String] {

@@ -8,8 +8,9 @@ struct WebhookAction: Action {
     static let isOutside = true
 
     static let keys =
-        ["url", "path", "method", "body", "event", "headers", "timeout", "response"] + WebhookAccess.keys
-    static let untestedKeys = Set(["timeout", "response"] + WebhookAccess.keys)
+        ["url", "path", "method", "body", "body_file", "event", "headers", "timeout", "on_status", "response"]
+        + WebhookAccess.keys
+    static let untestedKeys = Set(["timeout", "on_status", "response"] + WebhookAccess.keys)
 
     private let target: OutsideTarget
     private let method: WebhookEffect.Method
@@ -17,6 +18,7 @@ struct WebhookAction: Action {
     private let body: WebhookBodyTemplate
     let access: WebhookAccess
     private let timeout: Duration
+    private let statuses: StatusPolicy
     /// What to merge from the answer. Nil: the answer is ignored.
     let response: WebhookResponse?
 
@@ -39,11 +41,10 @@ struct WebhookAction: Action {
         let headers =
             object.node("headers").map { WebhookHeaders($0, body?.kind ?? .cloudEvent, reading) } ?? WebhookHeaders()
         timeout = object.exchangeTimeout(usually: .seconds(10))
+        statuses = StatusPolicy(object)
         response = object.node("response").flatMap { WebhookResponse($0, reading) }
         let access = target.flatMap {
-            WebhookAccess(
-                object, origin: $0.origin, headerFiles: headers.files,
-                sendsAuthorization: headers.contains("authorization"), reading)
+            WebhookAccess(object, origin: $0.origin, headers, body?.kind ?? .cloudEvent, reading)
         }
         guard errors.errors.count == before, let target, let body, let access else { return nil }
         self.target = target
@@ -79,7 +80,12 @@ struct WebhookAction: Action {
                     WebhookEffect(
                         access: access, method: method, path: path, headers: values,
                         setsType: contentType != nil || headers.contains("content-type"), body: content,
-                        timeout: timeout, response: response, element: draft.element))))
+                        timeout: timeout, statuses: statuses, response: response, element: draft.element))))
+    }
+
+    func writeCanonical(of element: SourceNode, to writer: inout JSONWriter) {
+        writer.raw(element.json)
+        if let hash = body.fileHash { writer.string(hash) }
     }
 }
 
@@ -142,6 +148,8 @@ package struct WebhookEffect: Sendable {
     package let body: WebhookBody
     /// For the whole exchange.
     package let timeout: Duration
+    /// What the answer's status means.
+    package let statuses: StatusPolicy
     /// What to merge from the answer. Nil: the answer is ignored.
     package let response: WebhookResponse?
     /// The element of `for_each` that the request is for. Nil without `for_each`.
@@ -168,7 +176,7 @@ package struct WebhookEffect: Sendable {
             for (name, value) in content.headers + headers { writer.member(name, string: value) }
         }
         guard let bytes = content.bytes else { return writer.member("body", optional: nil) }
-        if case .text(let text) = body {
+        if case .text(let text, _) = body {
             writer.member("body", string: text)
         } else {
             writer.member("body", raw: bytes)

@@ -10,6 +10,8 @@ package enum WebhookBody: Sendable {
         case none
         /// A value: an object, or `{ jq: … }`.
         case value = "{ jq: … }"
+        /// A file: the key `body_file`.
+        case file = "body_file"
     }
 
     /// The event as JSON.
@@ -18,15 +20,17 @@ package enum WebhookBody: Sendable {
     case cloudEventHeaders(CloudEvent)
     /// The document, or a JSON value that a program made.
     case json(JSONText)
-    /// A text sent as it is, because the rule sets a `Content-Type` other than JSON.
-    case text(String)
+    /// A text sent as it is: that of a file, or of a program if the rule sets a `Content-Type` other than JSON.
+    ///
+    /// - Parameter type: The `Content-Type`, unless the rule sets one.
+    case text(String, type: String)
     case none
 
     var byteCount: Int {
         switch self {
         case .cloudEvent(let event), .cloudEventHeaders(let event): event.data.bytes.count
         case .json(let json): json.bytes.count
-        case .text(let text): text.utf8.count
+        case .text(let text, _): text.utf8.count
         case .none: 0
         }
     }
@@ -45,7 +49,7 @@ package enum WebhookBody: Sendable {
         case .cloudEventHeaders(let event):
             return (event.headers(identity) + type(CloudEvent.dataMediaType), Array(event.data.root.bytes))
         case .json(let json): return (type(CloudEvent.dataMediaType), Array(json.root.bytes))
-        case .text(let text): return (type("text/plain; charset=utf-8"), Array(text.utf8))
+        case .text(let text, let usual): return (type(usual), Array(text.utf8))
         case .none: return ([], nil)
         }
     }
@@ -55,14 +59,20 @@ package enum WebhookBody: Sendable {
 struct WebhookBodyTemplate: Sendable {
     let kind: WebhookBody.Kind
     private let value: Template?
+    private let file: BodyFile?
     private let event: CloudEventTemplate
 
-    var programs: [Int] { (value?.programs ?? []) + event.programs }
+    var programs: [Int] { (value?.programs ?? []) + (file?.programs ?? []) + event.programs }
+    /// SHA-256 of the file. Nil without `body_file`.
+    var fileHash: String? { file?.sha256 }
 
     /// Nil, with errors, if `body` or `event` is wrong.
     init?(_ object: SourceObject, _ reading: RuleReading) {
         guard let kind = Self.kind(object) else { return nil }
         self.kind = kind
+        let file = object.node("body_file").flatMap { BodyFile($0, reading) }
+        if kind == .file, file == nil { return nil }
+        self.file = file
         value = kind == .value ? object.node("body").flatMap { Template($0, reading) } : nil
         guard let node = object.node("event") else {
             event = CloudEventTemplate()
@@ -78,17 +88,22 @@ struct WebhookBodyTemplate: Sendable {
     }
 
     static func kind(_ object: SourceObject) -> WebhookBody.Kind? {
+        if let node = object.node("body_file") {
+            guard object.node("body") != nil else { return .file }
+            object.errors.report(at: node.position, "'body' and 'body_file' both say what to send; remove one")
+            return nil
+        }
         guard let node = object.node("body") else { return .cloudEvent }
         switch node.content {
         case .object: return .value
         case .string(let text):
-            if let kind = WebhookBody.Kind(rawValue: text), kind != .value { return kind }
+            if let kind = WebhookBody.Kind(rawValue: text), kind != .value, kind != .file { return kind }
             fallthrough
         default:
             object.errors.report(
                 at: node.position,
                 "'body' must be cloudevents (the default), cloudevents-binary, document, none, an object or "
-                    + "{ jq: PROGRAM }; write one of them")
+                    + "{ jq: PROGRAM }; write one of them, or body_file: PATH")
             return nil
         }
     }
@@ -113,7 +128,14 @@ struct WebhookBodyTemplate: Sendable {
             guard let text = json.root.string else {
                 throw .failed("the body must be text, because Content-Type is not JSON; it is \(json.excerpt)")
             }
-            return .text(text)
+            return .text(text, type: "text/plain; charset=utf-8")
+        case .file:
+            guard let file else { return nil }
+            let text = try file.text(outputs)
+            guard file.form == .json else { return .text(text, type: file.contentType) }
+            do throws(JSONError) { return .json(try JSONText(Array(text.utf8))) } catch {
+                throw .failed("body_file: the body is not JSON: \(error)")
+            }
         }
     }
 }

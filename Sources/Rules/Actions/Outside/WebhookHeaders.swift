@@ -63,7 +63,7 @@ struct WebhookHeaders: Sendable {
         return node.member("file")?.text
     }
 
-    private static func error(inName name: String, _ body: WebhookBody.Kind) -> String? {
+    static func error(inName name: String, _ body: WebhookBody.Kind) -> String? {
         let shown = DisplayText.plain(name)
         let known = name.lowercased()
         guard !name.isEmpty, name.utf8.allSatisfy(isTokenCharacter) else { return "'\(shown)' is not a header name" }
@@ -89,7 +89,7 @@ struct WebhookHeaders: Sendable {
     }
 
     /// A line break would begin another header.
-    private static func isValid(_ value: String) -> Bool { value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+    static func isValid(_ value: String) -> Bool { value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 
     /// Names and values. A header whose program gives nothing, or null, is left out.
     ///

@@ -6,7 +6,8 @@ struct ActionMutations {
     /// The keys of the current action that are not changed.
     private var untested: Set<String> = []
 
-    init(_ rule: Rule, _ covered: CoveredRule) {
+    /// - Parameter folder: Of the rule file.
+    init(_ rule: Rule, _ covered: CoveredRule, folder: String?) {
         source = rule.definition.source
         for (index, placed) in rule.locatedSteps.enumerated() {
             point = covered.actionPoints[index]
@@ -14,8 +15,32 @@ struct ActionMutations {
             untested = type(of: placed.step.action).untestedKeys.union(["op"])
             let path: [SourceStep] = [.member("then"), .element(index)]
             add("without the action \(placed.step.action.name)", covered.points[point].position, removing: path)
-            visit(placed.argument, at: path + [.member(placed.step.action.name)])
+            let argument = path + [.member(placed.step.action.name)]
+            visit(placed.argument, at: argument)
+            if placed.step.action is AttachAction { replaceFile(placed.argument, at: argument, folder) }
         }
+    }
+
+    /// Larger files are not attached in place of another one.
+    private static let fileLimit = 4 << 20
+
+    /// Attaches another file of the same folder. A name that does not exist would be no valid rule.
+    private mutating func replaceFile(_ argument: SourceNode, at path: [SourceStep], _ folder: String?) {
+        guard let node = argument.member("file"), let name = node.text, !node.isComputed else { return }
+        let parent = name.lastIndex(of: "/").map { String(name[...$0]) } ?? ""
+        let place = RulePath.join(folder, RulePath.join(argument.member("folder")?.text, parent))
+        let own = String(name.dropFirst(parent.count))
+        let ending = own.split(separator: ".").last ?? ""
+        let names = (try? FileBytes.names(inFolder: place.isEmpty ? "." : place)) ?? []
+        let other = names.sorted().first { other in
+            guard other != own, !other.hasPrefix("."), other.hasSuffix(".\(ending)") else { return false }
+            return (try? FileBytes.version(of: RulePath.join(place, other)))?.size ?? .max <= Self.fileLimit
+        }
+        guard let other else { return }
+        let changed = SourceNode(content: .string(parent + other), position: node.position)
+        add(
+            "`\(FlowText.excerpt(changed))` instead of `\(FlowText.excerpt(node))`", node.position,
+            source.replacing((path + [.member("file")])[...], with: changed))
     }
 
     /// Keys whose omission means a default. Only their values are changed.

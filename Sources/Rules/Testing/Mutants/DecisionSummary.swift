@@ -9,12 +9,13 @@ struct DecisionSummary {
     }
 
     let members: [Member]
-    let firedCount: Int
+    /// The names of the rules that fired.
+    let fired: [String]
     /// Whether the decision failed, or a rule was skipped.
     var isFailure: Bool { members[0].name == "error" }
 
     init(_ report: DecisionReport) {
-        firedCount = report.fired.count
+        fired = report.fired
         guard report.decision.error == nil, report.decision.skipped.isEmpty else {
             members = [Member(name: "error", value: "true")]
             return

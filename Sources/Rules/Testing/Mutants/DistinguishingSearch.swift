@@ -118,14 +118,14 @@ struct DistinguishingSearch {
     private func reduced(_ trial: Trial, _ test: RuleTest, _ base: RuleSet, _ changed: RuleSet) async -> Trial {
         var trial = trial
         guard case .object(let members) = trial.given.content else { return trial }
-        let firedCount = await summaries([trial], test, base)[0].firedCount
+        let firedCount = await summaries([trial], test, base)[0].fired.count
         for member in members where member.name != "_id" {
             guard let smaller = trial.given.removing([.member(member.name)], prunes: false) else { continue }
             let candidate = Trial(given: smaller, before: trial.before)
             let expected = await summaries([candidate], test, base)
             let actual = await summaries([candidate], test, changed)
             // Without the member, other rules must not fire.
-            guard !expected[0].isFailure, expected[0].firedCount <= firedCount,
+            guard !expected[0].isFailure, expected[0].fired.count <= firedCount,
                 expected[0].difference(from: actual[0]) != nil
             else { continue }
             trial = candidate
@@ -140,7 +140,8 @@ struct DistinguishingSearch {
         let actual = await summaries([trial], test, changed)[0]
         guard let (member, value, other) = expected.difference(from: actual) else { return nil }
         let rule = mutants.rules[candidate.rule]
-        var lines = ["name: " + FlowText.quoted("\(rule.name): not \(candidate.mutation.change)")]
+        let isFired = member == "fired" ? expected.fired.contains(rule.name) : nil
+        var lines = ["name: " + FlowText.quoted(candidate.mutation.testName(rule.name, isFired: isFired, member))]
         if test.now != nil || mutants.rules.contains(where: \.usesTime) {
             lines.append("now: \(Timestamp.text(test.now ?? mutants.now))")
         }
@@ -167,5 +168,29 @@ extension FlowText {
         var writer = JSONWriter()
         writer.object { writer in for slurp in slurps { writer.member(slurp.name, raw: slurp.json) } }
         return (try? JSONText(writer.bytes)).map { text($0.root) } ?? "{}"
+    }
+}
+
+extension Mutation {
+    /// The maximum number of characters of a change in the name of a test.
+    private static let nameLimit = 80
+
+    /// What a test proves that notices the change: `tidy fires if n: { $gt: 5 }`.
+    ///
+    /// - Parameters:
+    ///   - isFired: Whether the rule as written fires. Nil if the change matters only for what it does.
+    ///   - member: The member of `expect` that shows the difference.
+    fileprivate func testName(_ rule: String, isFired: Bool?, _ member: String) -> String {
+        let rule = DisplayText.plain(rule)
+        guard let isFired else { return "\(rule): exact \(member) (\(Self.short(change)))" }
+        let verb = isFired ? "fires" : "does not fire"
+        guard let condition else { return "\(rule) \(verb) (\(Self.short(change)))" }
+        let word = isFired != condition.isException ? "if" : "unless"
+        return "\(rule) \(verb) \(word) \(Self.short(condition.text))"
+    }
+
+    private static func short(_ text: String) -> String {
+        let plain = text.filter { $0 != "`" }
+        return plain.count > nameLimit ? plain.prefix(nameLimit) + "…" : plain
     }
 }

@@ -47,7 +47,7 @@ struct FileMutants {
         rules = file.rules.compactMap { Rule($0.definition.source, file.reading(shared)) }
         var candidates: [Candidate] = []
         for (index, rule) in rules.enumerated() {
-            for mutation in Mutation.all(of: rule, CoveredRule(rule)) {
+            for mutation in Mutation.all(of: rule, CoveredRule(rule), folder: RulePath.folder(of: file.path)) {
                 // Changes that make the rule invalid would never be deployed.
                 guard let changed = Rule(mutation.source, file.reading(shared)),
                     changed.definition.canonical != rule.definition.canonical

@@ -7,16 +7,20 @@ struct Mutation: Sendable {
     let source: SourceNode
     /// The index in ``CoveredRule/points`` of what must be evaluated before the change can matter. Nil: always.
     let point: Int?
+    /// The condition of a selector that is changed, and whether it belongs to `unless`. Nil for other changes.
+    var condition: (text: String, isException: Bool)?
 }
 
 extension Mutation {
     /// All changes of a rule, in the order of the file. Some of them are not valid rules.
-    static func all(of rule: Rule, _ covered: CoveredRule) -> [Mutation] {
+    ///
+    /// - Parameter folder: Of the rule file.
+    static func all(of rule: Rule, _ covered: CoveredRule, folder: String?) -> [Mutation] {
         let source = rule.definition.source
         let selectors = [("when", covered.whenPoints), ("unless", covered.unlessPoints)].flatMap { key, points in
             SelectorMutations(source, key, points, covered.points).all
         }
-        let mutations = selectors + keys(source, covered) + ActionMutations(rule, covered).all
+        let mutations = selectors + keys(source, covered) + ActionMutations(rule, covered, folder: folder).all
         return mutations.sorted {
             ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column)
         }

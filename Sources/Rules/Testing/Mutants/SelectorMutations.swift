@@ -89,7 +89,7 @@ struct SelectorMutations {
         all.append(
             Mutation(
                 position: point.position, change: "\(start)`\(point.text)`\(end)", source: source,
-                point: points.lowerBound + count))
+                point: points.lowerBound + count, condition: (point.text, isException: key == "unless")))
     }
 
     private static let opposites = [
@@ -134,7 +134,7 @@ struct SelectorMutations {
         neighbours[name].map { [(($0, argument), "with \($0)")] } ?? []
     }
 
-    /// Without `(?i)`, `^` or `$`.
+    /// Without `(?i)`, `^`, `$` or one of several alternatives.
     private static func patterns(_ pattern: String, _ name: String, _ argument: SourceNode) -> [Change] {
         var changed: [(String, String)] = []
         var body = pattern[...]
@@ -146,6 +146,9 @@ struct SelectorMutations {
         }
         if body.hasPrefix("^") { changed.append((flags + body.dropFirst(), "^")) }
         if body.hasSuffix("$"), !body.hasSuffix("\\$") { changed.append((flags + body.dropLast(), "$")) }
+        changed += PatternAlternatives(pattern).shorter.map { pattern, alternative in
+            (pattern, alternative.isEmpty ? "the empty alternative" : DisplayText.plain(alternative))
+        }
         return changed.map { pattern, part in
             ((name, SourceNode(content: .string(pattern), position: argument.position)), "without \(part)")
         }

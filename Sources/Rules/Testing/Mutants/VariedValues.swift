@@ -135,7 +135,10 @@ extension Condition {
                 SourceNode.example(.list(Array(nodes[..<index] + nodes[(index + 1)...])))
             }
             return [.example(.list(nodes))] + lists + others
-        case .exists, .regex: return varied + others
+        case .exists: return varied + others
+        case .regex(let expression):
+            let examples = PatternAlternatives(expression.pattern).examples.map { SourceNode.example(.string($0)) }
+            return examples + varied + others
         case .type: return others + [.example(.bool(true)), .example(.list([])), .example(.object([]))] + varied
         case .size(let size):
             return [size - 1, size, size + 1].filter { $0 >= 0 && $0 < 100 }.map { count in

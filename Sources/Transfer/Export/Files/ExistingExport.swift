@@ -47,8 +47,10 @@ struct ExistingExport: Sendable {
         guard found.isRegular else { throw refusal(place.path, "it is not a regular file") }
         guard hasManifest || found.byteCount > 0 else { return nil }
         // The manifest is missing if a run was interrupted while one export replaced another.
-        for manifest in manifests where found.byteCount == manifest.byteCount {
-            if try OpenFile(reading: place.path).sha256() == manifest.sha256 { return manifest }
+        for manifest in manifests {
+            let expected = manifest.file(encrypted: place.encryption != nil)
+            guard found.byteCount == expected.byteCount else { continue }
+            if try OpenFile(reading: place.path).sha256() == expected.sha256 { return manifest }
         }
         throw refusal(
             place.path,

@@ -7,7 +7,7 @@ final class ExportFiles {
     let place: ExportPlace
     /// Where documents are written as they arrive.
     let output: ExportOutput
-    /// Whether documents are first collected there, because the columns of a table depend on all of them.
+    /// Whether documents are first collected there, and written to the final output at the end.
     let isSpooled: Bool
     /// The file that must be unchanged when the export replaces it; nil if the export may replace anything.
     let existing: ExistingExport?
@@ -21,24 +21,35 @@ final class ExportFiles {
         guard place.kind != .folder else {
             throw TransferError(.cannotCreate, "can't create \(place.path): it is a folder")
         }
-        guard place.kind == .file else {
-            lock = nil
-            let file = isSpooled ? try OpenFile(temporaryIn: place.temporaryDirectory) : try Self.open(place)
-            output = ExportOutput(file, isFile: isSpooled, isCompressed: place.isCompressed && !isSpooled)
+        let part = place.isNamed ? try OpenFile(creating: place.part) : nil
+        try part?.lock()
+        lock = part
+        guard isSpooled else {
+            output = try Self.finalOutput(place, part)
             return
         }
-        let part = try OpenFile(creating: place.part)
-        try part.lock()
-        lock = part
-        output = ExportOutput(
-            isSpooled ? try OpenFile(creating: place.spool) : part, isFile: true,
-            isCompressed: place.isCompressed && !isSpooled
-        )
+        // What is encrypted must not be in a file with a name before.
+        let spool =
+            place.canResume
+            ? try OpenFile(creating: place.spool) : try OpenFile(temporaryIn: place.temporaryDirectory)
+        output = ExportOutput(spool, isFile: true, isCompressed: false)
     }
 
-    /// Opens an output that is not a regular file, and so can't be renamed.
-    private static func open(_ place: ExportPlace) throws(TransferError) -> OpenFile {
-        place.kind == .standardOutput ? try OpenFile.standardOutput() : try OpenFile(writingTo: place.path)
+    /// Opens what becomes the export.
+    ///
+    /// - Parameter part: The unfinished file; nil if the output is not a regular file, and so can't be renamed.
+    private static func finalOutput(_ place: ExportPlace, _ part: OpenFile?) throws(TransferError) -> ExportOutput {
+        let file: OpenFile
+        if let part {
+            file = part
+        } else {
+            file = place.kind == .standardOutput ? try OpenFile.standardOutput() : try OpenFile(writingTo: place.path)
+        }
+        guard let encryption = place.encryption else {
+            return ExportOutput(file, isFile: part != nil, isCompressed: place.isCompressed)
+        }
+        try part?.truncate(to: 0)
+        return ExportOutput(try encryption.start(to: file), isCompressed: place.isCompressed)
     }
 
     var canResume: Bool { place.canResume }
@@ -46,17 +57,31 @@ final class ExportFiles {
     /// The path of the file that documents are written to.
     var documentsPath: String { isSpooled ? place.spool : place.part }
 
+    /// The encrypted file, once all is written. Nil if the export is not encrypted, or has no file.
+    func encryptedFile() throws(TransferError) -> EncryptedFile? {
+        guard place.isNamed, let encryption = place.encryption else { return nil }
+        try lock?.sync()
+        let file = try OpenFile(reading: place.part)
+        return EncryptedFile(
+            program: encryption.program, recipients: encryption.recipients, byteCount: try file.byteCount,
+            sha256: try file.sha256())
+    }
+
     /// A second file for the same documents in another form, or for a part of them. It becomes the export.
     func makeSecond() throws(TransferError) -> ExportOutput {
-        guard place.kind == .file else {
-            return ExportOutput(try Self.open(place), isFile: false, isCompressed: place.isCompressed)
-        }
+        guard place.canResume else { return try Self.finalOutput(place, lock) }
         let file = try OpenFile(creating: secondPath)
         try file.truncate(to: 0)
         return ExportOutput(file, isFile: true, isCompressed: place.isCompressed)
     }
 
     var secondPath: String { isSpooled ? place.part : place.spool }
+
+    /// The path of a complete output.
+    func path(of complete: ExportOutput) -> String {
+        if place.encryption != nil { return place.part }
+        return complete === output ? documentsPath : secondPath
+    }
 
     // MARK: - Finishing
 
@@ -81,7 +106,7 @@ final class ExportFiles {
     }
 
     /// Removes the journal of an earlier run whose leftovers won't be resumed.
-    func removeJournal() { if canResume { FileOperations.remove(place.journal) } }
+    func removeJournal() { if place.isNamed { FileOperations.remove(place.journal) } }
 
     private static func holds(_ path: String, _ point: ExportOutput.SavePoint) throws(TransferError) -> Bool {
         guard FileOperations.exists(path) else { return false }
@@ -105,7 +130,7 @@ struct ExportLeftovers: Sendable {
 
     /// Removes files that no run can resume, because no journal covers their content.
     func removeUnsaved() {
-        guard place.canResume else { return }
+        guard place.isNamed else { return }
         if FileOperations.exists(place.journal) {
             guard let journal = try? ExportJournal.read(place.journal), journal.position == .beginning else { return }
         }

@@ -50,6 +50,13 @@ final class ExportOutput {
         piece.reserveCapacity(Self.pieceSize)
     }
 
+    /// Writes through another program.
+    init(_ filter: OutputFilter, isCompressed: Bool) {
+        file = WrittenFile(filter.input, isFile: false, isCompressed: isCompressed, filter: filter)
+        self.isCompressed = isCompressed
+        piece.reserveCapacity(Self.pieceSize)
+    }
+
     /// Waits until the thread no longer uses the file, which may be locked. Queued pieces are dropped.
     deinit {
         state.with { $0.isAbandoned = true }
@@ -148,9 +155,12 @@ private final class WrittenFile: @unchecked Sendable {
     private var digest = RunningDigest(.sha256)
     /// Compressed bytes for the next write.
     private var compressed: [UInt8] = []
+    /// The program that reads what is written; nil if there is none.
+    private let filter: OutputFilter?
 
-    init(_ file: OpenFile, isFile: Bool, isCompressed: Bool) {
+    init(_ file: OpenFile, isFile: Bool, isCompressed: Bool, filter: OutputFilter? = nil) {
         self.file = file
+        self.filter = filter
         self.isFile = isFile
         compressor = isCompressed ? GzipWriter(level: Self.level) : nil
     }
@@ -165,7 +175,11 @@ private final class WrittenFile: @unchecked Sendable {
     }
 
     private func append(_ bytes: [UInt8]) throws(TransferError) {
-        try file.write(bytes)
+        do throws(TransferError) { try file.write(bytes) } catch {
+            // The program knows why it stopped reading.
+            try filter?.check()
+            throw error
+        }
         digest.update(bytes)
     }
 
@@ -186,7 +200,9 @@ private final class WrittenFile: @unchecked Sendable {
 
     func finish() throws(TransferError) -> ExportOutput.SavePoint {
         if byteCount == 0, compressor != nil { hasOpenMember = true }
-        return try save()
+        let point = try save()
+        try filter?.finish()
+        return point
     }
 
     func truncate(to point: ExportOutput.SavePoint, inspecting body: ([UInt8]) throws -> Void) throws -> Bool {

@@ -65,7 +65,7 @@ struct WrittenDocuments {
     }
 }
 
-/// Writes the documents of an export again, into a second file: as a table, or without superseded lines.
+/// Writes the documents of an export again, into a second file: as a table, without superseded lines, or encrypted.
 struct ExportRewrite {
     let settings: ExportSettings
     let files: ExportFiles
@@ -80,7 +80,7 @@ struct ExportRewrite {
     func write(_ documents: WrittenDocuments, correcting counter: ExportCounter) throws -> ExportOutput {
         _ = try files.output.save()
         let second = try files.makeSecond()
-        if files.isSpooled {
+        if settings.format.isTable {
             let count = try ExportTable(settings.table, logger: logger).write(documents, to: second)
             if documents.hasSuperseded { counter.correct(try recount(documents)) }
             counter.setLines(count)

@@ -205,9 +205,10 @@ actor ExportWriter {
         journal.manifest.sha256 = point.sha256
         journal.manifest.ended = Timestamp.now
         counter.note(outputBytes: point.byteCount)
-        guard files.canResume else { return journal.manifest }
+        journal.manifest.encrypted = try files.encryptedFile()
+        guard files.place.isNamed else { return journal.manifest }
         try FileOperations.write(journal.json, to: files.place.journal)
-        try files.complete(journal, from: output === files.output ? files.documentsPath : files.secondPath)
+        try files.complete(journal, from: files.path(of: output))
         return journal.manifest
     }
 

@@ -46,6 +46,9 @@ package struct ImportInputs: Sendable {
         guard information.st_mode & S_IFMT != S_IFDIR else {
             throw TransferError(.missing, "can't read \(path): it is a folder")
         }
+        if let remedy = ExportEncryption.remedy(for: path) {
+            throw TransferError(.invalid, "\(path) is encrypted; decrypt it first: \(remedy)")
+        }
     }
 
     private static func exportedFolder(_ settings: ImportSettings) throws -> String? {

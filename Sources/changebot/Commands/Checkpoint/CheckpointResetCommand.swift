@@ -4,7 +4,7 @@ internal import Encodings
 internal import GatewayClient
 internal import Transfer
 
-struct CheckpointResetCommand: AsyncParsableCommand {
+struct CheckpointResetCommand: ExistingStateCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
         abstract: "Delete a bot's checkpoint, so that it starts over.",
@@ -15,20 +15,23 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             same rules wrote are still skipped, and dead letters are kept.
             """)
 
-    @OptionGroup var bot: ExistingStateOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: StateDatabaseOption
+    @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        let state = try bot.existing()
+        let state = try existing()
         try await state.with(.exclusive) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
                 // Recorded even without a checkpoint: otherwise the next run would use the copy in the database.
                 try await ledger.resetCheckpoint(reason: "reset by hand")
-                try bot.notes.note(
+                try notes.note(
                     "'\(state.name)' had no checkpoint; its next run starts at the beginning, or at --since")
                 return
             }
             try await ledger.resetCheckpoint(reason: "reset by hand")
-            try bot.notes.note(
+            try notes.note(
                 "'\(state.name)' starts at the beginning, or at --since; "
                     + "to undo this: changebot checkpoint set \(before.queryValue.shellWord) \(state.options)"
             )

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import BotState
 internal import GatewayClient
 
-struct CheckpointSetCommand: AsyncParsableCommand {
+struct CheckpointSetCommand: ExistingStateCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Make a bot continue from another place in the feed.",
@@ -12,13 +12,16 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             The bot must be stopped. Write the sequence as the gateway prints it: a number, or text such as 7-g1AAAA.
             """)
 
-    @OptionGroup var bot: ExistingStateOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: StateDatabaseOption
+    @OptionGroup var notes: NoteOptions
 
     @Argument(help: ArgumentHelp("The next run continues after this sequence.", valueName: "seq"))
     var sequence: String
 
     func run() async throws {
-        let state = try bot.existing()
+        let state = try existing()
         guard let sequence = SequenceID(self.sequence), sequence.hasKnownForm else {
             throw CommandError(
                 .usage,
@@ -29,7 +32,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
         try await state.with(.exclusive) { ledger in
             let before = try ledger.checkpoint()?.sequence
             try await ledger.saveCheckpoint(sequence, reason: "set by hand")
-            try bot.notes.note(
+            try notes.note(
                 "'\(state.name)' continues after \(sequence.queryValue.visible); "
                     + "the checkpoint was \(before?.queryValue.visible ?? "none")")
         }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import BotState
 
-struct DeadLettersDropCommand: AsyncParsableCommand {
+struct DeadLettersDropCommand: ExistingStateCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
         abstract: "Delete dead letters.",
@@ -12,7 +12,10 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
             Their documents are not changed.
             """)
 
-    @OptionGroup var bot: ExistingStateOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: StateDatabaseOption
+    @OptionGroup var notes: NoteOptions
     @OptionGroup var selection: DeadLetterSelection
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
@@ -28,12 +31,12 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                     ? "use only one of: numbers, --all, or --rule/--reason/--since"
                     : "which ones? give numbers, --rule, --reason or --since, or --all")
         }
-        let state = try bot.existing()
+        let state = try existing()
         let dropped = try await state.with(.shared) { ledger in
             if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
             return try await ledger.drop(
                 selection.deadLetters(in: ledger, found: state.options).compactMap(\.ledgerRecord?.number))
         }
-        try bot.notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
+        try notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
     }
 }

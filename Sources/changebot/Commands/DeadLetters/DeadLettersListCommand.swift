@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import BotState
 
-struct DeadLettersListCommand: AsyncParsableCommand {
+struct DeadLettersListCommand: ExistingStateCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List dead letters.",
@@ -17,7 +17,10 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             --json, each has a member 'bot'); --bot selects one bot.
             """)
 
-    @OptionGroup var bot: ExistingStateOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var database: StateDatabaseOption
+    @OptionGroup var notes: NoteOptions
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     @Flag(help: "Print one JSON object per line, like 'export'.")
@@ -27,14 +30,14 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     var count = false
 
     func run() async throws {
-        let environments = try bot.config.environments()
+        let environments = try config.environments()
         for environment in environments {
             let name = environments.count > 1 ? environment.configuredBot : nil
             do {
                 try await list(environment, name: name)
             } catch let error as CommandError where error.code == .missingInput && name != nil {
                 // One of several bots may not have run yet.
-                try bot.notes.note("\(name ?? ""): no state yet")
+                try notes.note("\(name ?? ""): no state yet")
             }
         }
     }
@@ -43,7 +46,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     private func list(_ environment: Environment, name: String?) async throws {
         let json = try environment.isOn(json, "json")
         let count = try environment.isOn(count, "count")
-        try await bot.existing(environment).with(.readOnly) { ledger in
+        try await existing(environment).with(.readOnly) { ledger in
             let filter = deadLetters.filter
             if json, !count { return try DeadLetterPages(ledger, filter).writeJSON(bot: name) }
             let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
@@ -55,10 +58,10 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             }
             guard counts.total > 0 else {
                 let isAny = filter.isEmpty
-                return try bot.notes.note(prefix + (isAny ? "no dead letters" : "no dead letters match these filters"))
+                return try notes.note(prefix + (isAny ? "no dead letters" : "no dead letters match these filters"))
             }
             try DeadLetterPages(ledger, filter).writeTable()
-            try bot.notes.note(prefix + counts.line)
+            try notes.note(prefix + counts.line)
         }
     }
 }

@@ -45,10 +45,10 @@ struct RulesTryCommand: AsyncParsableCommand {
             try await read(before, environment) { try await trial.learn($0) }
         }
         do { try await read(input, environment) { try await trial.take($0) } } catch {
-            try await trial.decide()
+            try await trial.decideRest()
             throw error
         }
-        try await trial.decide()
+        try await trial.decideRest()
         try trial.earlier?.check(against: input, notes)
         if trial.hasErrors { throw CommandError(.invalidData) }
     }
@@ -71,10 +71,6 @@ extension RulesTryCommand {
 
 /// Decides documents in batches, and prints the decisions and the errors.
 private struct RuleTrial {
-    /// How many documents are decided at once.
-    private static let batchSize = 250
-    private static let batchBytes = 4 << 20
-
     private let ruleSet: RuleSet
     /// Nil without `--before`.
     var earlier: EarlierDocuments?
@@ -83,8 +79,7 @@ private struct RuleTrial {
     private let aggregates: [AggregateRule]
     private let input: String
     private let notes: NoteOptions
-    private var batch: [DecisionInput] = []
-    private var bytes = 0
+    private var gathered = GatheredDocuments<DecisionInput>()
     /// Whether any document could not be read.
     private(set) var hasErrors = false
 
@@ -124,16 +119,18 @@ private struct RuleTrial {
         case .document(let document):
             let isDeleted = document.text.root["_deleted"]?.bool == true
             let seen = document.text.root["_id"]?.string.flatMap { earlier?.take($0) } ?? [:]
-            batch.append(DecisionInput(document.text, isDeleted: isDeleted, lastSeen: seen))
-            bytes += document.bytes.count
+            let input = DecisionInput(document.text, isDeleted: isDeleted, lastSeen: seen)
+            if let batch = gathered.add(input, byteCount: document.bytes.count) { try await decide(batch) }
         case .error(let error):
             hasErrors = true
             CommandError(.invalidData, "\(input):\(error.message)", isListing: true).report()
         }
-        if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide() }
     }
 
-    mutating func decide() async throws {
+    /// Decides the documents that remain after the last batch.
+    mutating func decideRest() async throws { try await decide(gathered.takeRest()) }
+
+    private func decide(_ batch: [DecisionInput]) async throws {
         for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
             let report = DecisionReport(input.document, decision, names: ruleSet.names, aggregates: aggregates)
             try Console.write(report.line())
@@ -142,8 +139,6 @@ private struct RuleTrial {
                 Console.warn("warning: '\(id)': incomplete Couchbase Lite blob: \(problem)")
             }
         }
-        batch = []
-        bytes = 0
     }
 }
 
@@ -180,16 +175,5 @@ private struct EarlierDocuments {
         }
         guard try !notes.isQuiet() else { return }
         Console.warn("\(path): warning: not in \(input), so ignored: \(ids)")
-    }
-}
-
-extension SourceDocumentError {
-    /// The error as `LINE:COLUMN: what is wrong; what to do`.
-    fileprivate var message: String {
-        switch reason {
-        case .json: "\(place): not JSON: \(reason); \(remedy ?? "correct it")"
-        case .notAnObject: "\(place): a document must be an object; correct it"
-        default: "\(self)"
-        }
     }
 }

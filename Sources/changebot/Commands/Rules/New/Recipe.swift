@@ -45,28 +45,7 @@ struct Recipe {
                 "#", "# Test it with: changebot rules test \(path)",
                 "# Run it with:  changebot run --gateway http://127.0.0.1:4985/todo --rules \(path)",
             ]
-        return comment.joined(separator: "\n") + "\n" + replacing(values)
-    }
-
-    /// Replaces whole words only, each once, so that a new value is never replaced again.
-    private func replacing(_ values: [String: String]) -> String {
-        let replaced = parameters.filter { values[$0.name] != nil }.sorted { $0.value.count > $1.value.count }
-        var result = ""
-        var rest = body[...]
-        var previous: Character?
-        while let first = rest.first {
-            let found = replaced.first { $0.isNext(in: rest, after: previous) }
-            if let found, let value = values[found.name] {
-                result += value
-                rest = rest.dropFirst(found.value.count)
-                previous = found.value.last
-            } else {
-                result.append(first)
-                rest = rest.dropFirst()
-                previous = first
-            }
-        }
-        return result
+        return comment.joined(separator: "\n") + "\n" + RecipeText(body).replacing(values, of: parameters)
     }
 }
 

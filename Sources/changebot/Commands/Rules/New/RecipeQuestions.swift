@@ -5,6 +5,29 @@ struct RecipeQuestions {
     /// Shows a line, or a question without a line feed.
     var show: (String) -> Void
 
+    /// Asks for everything, and again for what was wrong.
+    ///
+    /// - Parameters:
+    ///   - path: The rule file. Nil: ask.
+    ///   - write: Writes the file, and returns what is told at the end.
+    /// - Throws: ``CommandError`` with 64 at the end of the input, or what `write` throws if other answers can't help.
+    func file(
+        _ path: String?,
+        write: (_ recipe: Recipe, _ values: [String: String], _ path: String) async throws(CommandError) -> String
+    ) async throws(CommandError) -> String {
+        let recipe = try recipe(among: Recipe.all)
+        var values = try values(of: recipe)
+        let chosen: String
+        if let path { chosen = path } else { chosen = try self.path(instead: recipe.name + ".yaml") }
+        while true {
+            do throws(CommandError) { return try await write(recipe, values, chosen) } catch {
+                guard error.code == .usage else { throw error }
+                for message in error.messages { show(message.visible + "\n") }
+            }
+            values = try self.values(of: recipe)
+        }
+    }
+
     /// - Throws: ``CommandError`` with 64 at the end of the input.
     func recipe(among recipes: [Recipe]) throws(CommandError) -> Recipe {
         for line in Self.list(recipes) { show(line + "\n") }
@@ -36,8 +59,12 @@ struct RecipeQuestions {
 
     /// - Throws: ``CommandError`` with 64 at the end of the input.
     func path(instead path: String) throws(CommandError) -> String {
-        let answer = try ask("The rule file [\(path)]: ")
-        return answer.isEmpty ? path : answer
+        while true {
+            let answer = try ask("The rule file [\(path)]: ")
+            let chosen = answer.isEmpty ? path : answer
+            guard let refusal = NewRuleFile.refusal(ofNew: chosen, option: "") else { return chosen }
+            for message in refusal.messages { show(message.visible + "\n") }
+        }
     }
 
     private func ask(_ question: String) throws(CommandError) -> String {
@@ -46,7 +73,7 @@ struct RecipeQuestions {
             show("\n")
             throw CommandError(.usage, "the answers ended; nothing was written")
         }
-        return line.split(separator: " ").joined(separator: " ")
+        return String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 
     /// One line for each recipe.

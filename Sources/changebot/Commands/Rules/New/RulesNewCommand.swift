@@ -11,7 +11,7 @@ struct RulesNewCommand: AsyncParsableCommand {
             Example: changebot rules new set-default --set type=task --set member=priority --set value=low
 
             Without the name of a recipe, it asks on the terminal. The tests of the new file are run before the command \
-            ends. An existing file is never replaced.
+            ends. An existing file is never replaced. With --append, the rules and tests are added at its end instead.
             """)
 
     @Argument(
@@ -30,6 +30,12 @@ struct RulesNewCommand: AsyncParsableCommand {
         completion: .file())
     var output: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Add the rules and tests to this rule file instead of writing a new one.", valueName: "file"),
+        completion: .yamlFile)
+    var append: String?
+
     @Flag(help: "List the recipes and their values.")
     var list = false
 
@@ -38,30 +44,35 @@ struct RulesNewCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = Environment()
         if try environment.isOn(list, "list") { return try Console.write(Self.listing) }
-        let file: NewRuleFile
+        guard append == nil || output == nil else {
+            throw CommandError(.usage, "--append and --output name two files; leave one out")
+        }
+        let written: String
         if let recipe {
             let found = try Self.find(recipe)
-            file = NewRuleFile(
-                recipe: found, values: try Self.values(set, of: found), path: output ?? found.name + ".yaml")
+            let path = append ?? output ?? found.name + ".yaml"
+            written = try await file(found, try Self.values(set, of: found), path).write(now: Timestamp.secondsNow)
         } else {
-            file = try ask()
+            written = try await ask()
         }
-        let testCount = try await file.write(now: Timestamp.secondsNow)
-        try notes.note("wrote \(file.path): \(Counted(testCount, "test")), all passed", environment)
+        try notes.note(written, environment)
     }
 
-    private func ask() throws(CommandError) -> NewRuleFile {
+    private func file(_ recipe: Recipe, _ values: [String: String], _ path: String) -> NewRuleFile {
+        NewRuleFile(recipe: recipe, values: values, path: path, isAddition: append != nil)
+    }
+
+    /// Asks until a file is written.
+    private func ask() async throws(CommandError) -> String {
         guard set.isEmpty, isatty(STDIN_FILENO) == 1 else {
             throw CommandError(
                 .usage,
                 "name a recipe: changebot rules new RECIPE; changebot rules new --list shows all of them")
         }
         let questions = RecipeQuestions(show: { _ = FileDescriptor.standardError.write(Array($0.utf8)) })
-        let recipe = try questions.recipe(among: Recipe.all)
-        let values = try questions.values(of: recipe)
-        let path: String
-        if let output { path = output } else { path = try questions.path(instead: recipe.name + ".yaml") }
-        return NewRuleFile(recipe: recipe, values: values, path: path)
+        return try await questions.file(append ?? output) { recipe, values, path throws(CommandError) in
+            try await file(recipe, values, path).write(now: Timestamp.secondsNow)
+        }
     }
 
     private static func find(_ name: String) throws(CommandError) -> Recipe {

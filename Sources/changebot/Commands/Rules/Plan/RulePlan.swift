@@ -14,6 +14,23 @@ struct RulePlan {
     struct Difference {
         let old: DecisionReport
         let new: DecisionReport
+        /// The names of the rules that cause it: those that fire in one version only, or are not the same in both. If there
+        /// are none, all that fire.
+        let rules: [String]
+    }
+
+    /// The number of documents for which the versions differ.
+    struct Differences {
+        /// Only touched with the new version.
+        var added = 0
+        /// Only touched with the old version.
+        var removed = 0
+        /// Touched with both, in another way.
+        var changed = 0
+        /// Because of a rule, by its name.
+        var byRule: [String: Int] = [:]
+
+        var count: Int { added + removed + changed }
     }
 
     /// One of the two versions.
@@ -52,23 +69,15 @@ struct RulePlan {
         }
     }
 
-    /// How many documents are decided at once.
-    private static let batchSize = 250
-    private static let batchBytes = 4 << 20
-
     private(set) var old: Version
     private(set) var new: Version
     private let now: Int
     /// Nil: all documents.
     private let matcher: DocumentMatcher?
-    private var batch: [JSONText] = []
-    private var bytes = 0
+    private var gathered = GatheredDocuments<JSONText>()
     /// The number of documents that were read, and match the selector.
     private(set) var documents = 0
-    /// The number of documents for which the versions differ: only with `new`, only with `old`, with both.
-    private(set) var added = 0
-    private(set) var removed = 0
-    private(set) var changed = 0
+    private(set) var differences = Differences()
     /// The documents that could not be read, as `ID: REASON`. At most ``shownUnreadable`` of them.
     private(set) var unreadable: [String] = []
     private(set) var unreadableCount = 0
@@ -98,9 +107,7 @@ struct RulePlan {
             unreadableCount += 1
             if unreadable.count < Self.shownUnreadable { unreadable.append("\(id): \(reason)") }
         case .document(let document):
-            batch.append(document)
-            bytes += document.bytes.count
-            if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide(show) }
+            if let batch = gathered.add(document, byteCount: document.bytes.count) { try await decide(batch, show) }
         }
     }
 
@@ -110,18 +117,31 @@ struct RulePlan {
         return (try? matcher.matches(document.root)) ?? true
     }
 
-    /// Decides the documents that were added since the last time.
-    mutating func decide(_ show: (Difference) throws -> Void) async throws {
+    /// Decides the documents that remain after the last batch.
+    mutating func decideRest(_ show: (Difference) throws -> Void) async throws {
+        try await decide(gathered.takeRest(), show)
+    }
+
+    private mutating func decide(_ batch: [JSONText], _ show: (Difference) throws -> Void) async throws {
         let before = await old.reports(batch, now: now)
         let after = await new.reports(batch, now: now)
-        (batch, bytes) = ([], 0)
         for (old, new) in zip(before, after) where !old.hasSameResult(as: new) {
             switch (old.touches, new.touches) {
-            case (false, true): added += 1
-            case (true, false): removed += 1
-            default: changed += 1
+            case (false, true): differences.added += 1
+            case (true, false): differences.removed += 1
+            default: differences.changed += 1
             }
-            try show(Difference(old: old, new: new))
+            let rules = causes(old.fired, new.fired)
+            for rule in rules { differences.byRule[rule, default: 0] += 1 }
+            try show(Difference(old: old, new: new, rules: rules))
         }
+    }
+
+    private func causes(_ before: [String], _ after: [String]) -> [String] {
+        let all = before + after.filter { !before.contains($0) }
+        let different = all.filter { rule in
+            before.contains(rule) != after.contains(rule) || old.fingerprints[rule] != new.fingerprints[rule]
+        }
+        return different.isEmpty ? all : different
     }
 }

@@ -11,17 +11,28 @@ struct RulePlanReport {
     let isJSON: Bool
     let style: TerminalStyle
     private var count = 0
+    /// The differences that are shown at the end: the first one of each rule, and the first others.
+    private var kept: [(lines: [VisibleLine], isFirstOfRule: Bool)] = []
+    private var shownRules: Set<String> = []
 
     init(shown: Int, isJSON: Bool, style: TerminalStyle) {
         (self.shown, self.isJSON, self.style) = (shown, isJSON, style)
     }
 
+    /// Writes the difference as JSON, or keeps it for ``showTotals(_:)``: the differences of one rule must not hide those
+    /// of the others.
+    ///
     /// - Throws: ``CommandError`` with 74 if stdout is full or closed.
     mutating func show(_ difference: RulePlan.Difference) throws(CommandError) {
         count += 1
         if isJSON { return try Console.write(Self.line(difference)) }
-        guard count <= shown else { return }
-        try Console.write(lines(difference) + [""])
+        let isFirst = difference.rules.contains { !shownRules.contains($0) }
+        if kept.count >= shown {
+            guard isFirst, let last = kept.lastIndex(where: { !$0.isFirstOfRule }) else { return }
+            kept.remove(at: last)
+        }
+        shownRules.formUnion(difference.rules)
+        kept.append((lines(difference) + [""], isFirst))
     }
 
     private func lines(_ difference: RulePlan.Difference) -> [VisibleLine] {
@@ -53,6 +64,7 @@ struct RulePlanReport {
     /// - Throws: ``CommandError`` with 74 if stdout is full or closed.
     func showTotals(_ plan: RulePlan) throws(CommandError) {
         if isJSON { return try Console.write(Self.totals(plan)) }
+        for difference in kept { try Console.write(difference.lines) }
         if count > shown {
             try Console.write([style.dim("… \(Quantity.count(count - shown)) more; --show N shows more"), ""])
         }
@@ -61,19 +73,24 @@ struct RulePlanReport {
     }
 
     private static func table(_ plan: RulePlan) -> [String] {
-        var rows: [(String, String, String)] = [("", "old", "new")]
+        var rows = [["", "old", "new", "differ"]]
         for name in ruleNames(plan) {
-            rows.append((name.visible, firedCount(name, plan.old), firedCount(name, plan.new)))
+            rows.append([
+                name.visible, firedCount(name, plan.old), firedCount(name, plan.new),
+                Quantity.count(plan.differences.byRule[name] ?? 0),
+            ])
         }
-        rows.append(("documents touched", Quantity.count(plan.old.touched), Quantity.count(plan.new.touched)))
+        rows.append([
+            "documents touched", Quantity.count(plan.old.touched), Quantity.count(plan.new.touched),
+            Quantity.count(plan.differences.count),
+        ])
         if plan.old.failed + plan.new.failed > 0 {
-            rows.append(("dead letters", Quantity.count(plan.old.failed), Quantity.count(plan.new.failed)))
+            rows.append(["dead letters", Quantity.count(plan.old.failed), Quantity.count(plan.new.failed)])
         }
-        let widths = (
-            rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0, rows.map(\.2.count).max() ?? 0
-        )
+        let widths = (0..<4).map { column in rows.compactMap { $0.count > column ? $0[column].count : nil }.max() ?? 0 }
         return rows.map { row in
-            row.0.padded(to: widths.0) + "  " + aligned(row.1, widths.1) + "  " + aligned(row.2, widths.2)
+            row[0].padded(to: widths[0])
+                + zip(row, widths).dropFirst().map { "  " + aligned($0, $1) }.joined()
         } + [""]
     }
 
@@ -83,11 +100,12 @@ struct RulePlanReport {
 
     /// `12,000 documents: 22 differ (15 touched only with new, 2 only with old, 5 differently)`.
     private static func summary(_ plan: RulePlan) -> String {
-        let count = plan.added + plan.removed + plan.changed
+        let count = plan.differences.count
         let documents = Quantity.count(plan.documents, "document")
         guard count > 0 else { return "\(documents): as they are now, both versions do the same to them" }
-        return "\(documents): \(Quantity.count(count)) differ (\(Quantity.count(plan.added)) touched only with new, "
-            + "\(Quantity.count(plan.removed)) only with old, \(Quantity.count(plan.changed)) differently)"
+        return
+            "\(documents): \(Quantity.count(count)) differ (\(Quantity.count(plan.differences.added)) touched only with new, "
+            + "\(Quantity.count(plan.differences.removed)) only with old, \(Quantity.count(plan.differences.changed)) differently)"
     }
 
     /// The rules of the new version in order, then those that only the old one has.
@@ -106,11 +124,16 @@ struct RulePlanReport {
             writer.member("documents", raw: "\(plan.documents)".utf8)
             writer.member("unreadable", raw: "\(plan.unreadableCount)".utf8)
             for (name, count) in [
-                ("only_new", plan.added), ("only_old", plan.removed), ("different", plan.changed),
+                ("only_new", plan.differences.added), ("only_old", plan.differences.removed),
+                ("different", plan.differences.changed),
             ] {
                 writer.member(name, raw: "\(count)".utf8)
             }
             RuleChanges(plan).write(to: &writer)
+            writer.name("differ")
+            writer.object { writer in
+                for name in ruleNames(plan) { writer.member(name, raw: "\(plan.differences.byRule[name] ?? 0)".utf8) }
+            }
             for (name, version) in [("old", plan.old), ("new", plan.new)] {
                 writer.name(name)
                 writer.object { writer in

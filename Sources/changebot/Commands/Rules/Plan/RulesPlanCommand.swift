@@ -14,8 +14,8 @@ struct RulesPlanCommand: AsyncParsableCommand {
             Example: changebot rules plan /etc/changebot/rules rules --gateway http://127.0.0.1:4985/todo
 
             Reads every document and decides it with both versions of the rules. Prints how often each rule fires, how \
-            many documents each version would touch, and the first documents for which the two differ. Writes nothing, \
-            sends nothing and needs no state.
+            many documents each version would touch, and documents for which the two differ: the first one of each rule that \
+            makes a difference, then the first others. Writes nothing, sends nothing and needs no state.
 
             Only what rules would do to the documents as they are now is compared. Rules with 'changed', enter or leave \
             are left out: they fire for later changes. So are conflicts and deleted documents. Answers of webhooks, \
@@ -71,7 +71,7 @@ struct RulesPlanCommand: AsyncParsableCommand {
         try await read(environment, isQuiet: isQuiet) { document in
             try await plan.add(document) { difference in try report.show(difference) }
         }
-        try await plan.decide { difference in try report.show(difference) }
+        try await plan.decideRest { difference in try report.show(difference) }
         try report.showTotals(plan)
     }
 

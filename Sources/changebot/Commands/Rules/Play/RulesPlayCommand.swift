@@ -92,7 +92,9 @@ struct RulesPlayCommand: AsyncParsableCommand {
                 path: input, format: form.format(environment), delimiter: form.delimiter(for: input, environment))
             while let item = try source.next() {
                 switch item {
-                case .error(let error): Console.warn("\(input):\(error)")
+                case .error(let error):
+                    samples.leaveOut("\(input):\(error.message)")
+                    Console.warn("\(input):\(error.message)")
                 case .document(let document):
                     if samples.add(Sample(document.text, origin: "\(input):\(document.line)")) { continue }
                     return Console.warn(

@@ -2,26 +2,8 @@ internal import ArgumentParser
 internal import BotState
 internal import PostgreSQL
 
-/// The options for a state that several machines share.
-struct EngineOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Keep the state in PostgreSQL instead of the state folder: postgres://HOST[:PORT][,HOST…]/DATABASE. Of several processes with the same --fleet, one is active; if it fails, another takes over. Credentials: CHANGEBOT_ENGINE_USER and CHANGEBOT_ENGINE_PASSWORD.",
-            valueName: "url"))
-    var engine: String?
-
-    @Option(help: "With --engine, the name of the fleet, instead of --name. Default: the same as --name.")
-    var fleet: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "With --engine, how long a process may be unresponsive before another takes over: at least 2s. Default: 5s.",
-            valueName: "duration"), transform: TimeSpan.parse)
-    var lease: TimeSpan?
-
-    @Flag(help: "With --engine, accept a PostgreSQL that runs with fsync=off.")
-    var allowUnsafeEngine = false
-
+/// The state that several machines share.
+extension StateOptions {
     /// The value of `--fleet`; nil without an engine, or if it is not given.
     ///
     /// - Throws: ``CommandError`` with 64, or 78 in a file.
@@ -41,7 +23,8 @@ struct EngineOptions: ParsableArguments {
     /// Nil without `--engine`.
     ///
     /// - Throws: ``CommandError`` with 64, or 78 in a file; 66 if the file with the password can't be read.
-    func engine(_ environment: Environment, fleet: String) throws(CommandError) -> Engine? {
+    func engine(_ environment: Environment) throws(CommandError) -> Engine? {
+        let fleet = try botName(environment)
         guard let text = engine ?? environment["engine"] else { return nil }
         let address = try environment.checking("engine", isFlag: engine != nil) { () throws(CommandError) in
             do throws(PostgresAddressError) { return try PostgresAddress(text) } catch {
