@@ -22,6 +22,7 @@ extension Bot {
         }
         engine?.limitRemainingCalls()
         await copyCheckpoint(checked.detector)
+        if !settings.delivery.isDryRun { try await report.note(Remains(checked.state.ledger)) }
     }
 
     /// The parts of a run on one database.
@@ -65,6 +66,7 @@ extension Bot {
             counters: await report.deliveredSoFar(), counts: counts, settings: deliverySettings(ledger), logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
+        await report.note(newestAtStart: info.newestSequence)
         settings.delivery.observer?.note(.progressed)
         logger.info("following the feed", metadata: [LogKey.since: "\(start)", LogKey.rules: "\(ruleSet.count)"])
         return Run(

@@ -22,6 +22,12 @@ package actor RunReport {
     package private(set) var deadLettersOfPasses = 0
 
     private var rememberedDocuments = RememberedDocuments()
+    private var databases: DatabaseTotals?
+    /// The database's newest sequence when its feed began to be read: all changes up to there are read before the run
+    /// waits for changes. Nil if it is not known.
+    private(set) var newestAtStart: SequenceID?
+    /// What the state needs later, read when the run ended.
+    private(set) var remains: Remains?
 
     /// Starts the clock of the run's duration.
     package init() {}
@@ -37,6 +43,19 @@ package actor RunReport {
         self.progress = progress
         self.hasSequence = hasSequence
     }
+
+    /// Notes that this is the report of a run on many databases.
+    func watch(_ databases: DatabaseTotals) { self.databases = databases }
+
+    /// Whether the databases are known and none of them is worked on or waits for its turn.
+    var hasNoOpenDatabase: Bool { databases?.hasNoOpenDatabase ?? false }
+
+    /// The databases of a run on many, by their names. Nil: it follows one.
+    package var databaseFacts: [String: DatabaseFacts]? { databases?.databases }
+
+    func note(newestAtStart sequence: SequenceID?) { newestAtStart = sequence }
+
+    func note(_ remains: Remains) { self.remains = remains }
 
     /// Notes that the delivery has ended and that the run continues with another one.
     package func reconnect() { isReconnecting = true }
@@ -76,14 +95,14 @@ package actor RunReport {
 
     /// All counts so far, including retries of the first contact.
     package func counters() async -> RunCounters {
-        var counters = await deliveredSoFar()
+        var counters = if let databases { databases.counters } else { await deliveredSoFar() }
         counters.traffic.retries += contactRetries
         return counters
     }
 
     /// The run's current status.
     package func facts() async -> RunFacts {
-        var facts = await delivery?.facts ?? RunFacts()
+        var facts = if let databases { databases.facts } else { await delivery?.facts ?? RunFacts() }
         if isReconnecting { facts.phase = .connecting }
         if isOnStandby { facts.phase = isDrained ? .drained : .onStandby }
         facts.counters.traffic.retries += contactRetries
@@ -95,7 +114,8 @@ package actor RunReport {
     package nonisolated func openDeadLetters(
         limit: Int
     ) async -> (newest: [DeadLetter], counts: [(rule: String?, count: Int)])? {
-        await read { ledger throws(StateError) in
+        if let databases = await databases { return ([], [(nil, databases.deadLetters)]) }
+        return await read { ledger throws(StateError) in
             (try ledger.newestDeadLetters(limit: limit), try ledger.deadLetterCounts())
         }
     }

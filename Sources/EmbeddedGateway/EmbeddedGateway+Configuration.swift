@@ -32,6 +32,9 @@ extension EmbeddedGateway {
         /// Whether each request is logged when it is answered, at the level `debug`. Default: false, for a program that logs
         /// its own requests.
         package var logsRequests = false
+        /// Whether clients can create and delete further databases, which are in memory and whose changes are announced as
+        /// CouchDB does. They have no users. Default: false.
+        package var hostsFurtherDatabases = false
         /// Logs internal errors of the gateway, and the creation of a database file.
         package var logger: Logger
 

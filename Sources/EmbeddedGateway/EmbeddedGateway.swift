@@ -93,6 +93,7 @@ package final class EmbeddedGateway: Sendable {
         await running.clock.stop()
         await running.administration?.stop()
         await running.server.stop()
+        running.router.hosted?.close()
         try? running.router.store.close()
         state.withLockedValue { $0 = .idle }
     }
@@ -134,6 +135,8 @@ package final class EmbeddedGateway: Sendable {
         }
     }
 
+    /// Nil while the gateway is not running, or if it has one database.
+    var hosted: HostedDatabases? { router?.hosted }
     /// Nil while the gateway is not running.
     var router: Router? { running?.router }
     /// Runs the faults that are due at fixed times. Nil while the gateway is not running.
@@ -237,6 +240,7 @@ package final class EmbeddedGateway: Sendable {
             database: configuration.database, store: store, collections: collections, logger: configuration.logger,
             started: Greeting(), accounts: accounts)
         router.faults = faults
+        if configuration.hostsFurtherDatabases { router.hosted = HostedDatabases(logger: configuration.logger) }
         router.logsRequests = configuration.logsRequests
         return router
     }

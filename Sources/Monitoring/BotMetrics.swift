@@ -95,7 +95,7 @@ final class BotMetrics: Sendable {
             .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
             .documentsInFlight, .bytesInFlight, .writeRateLimit, .receiversDown, .receiverDownSeconds, .openDeadLetters,
             .waitingTimers,
-        ] + fleetFamilies + counted.map(\.family) + [
+        ] + databaseFamilies + fleetFamilies + counted.map(\.family) + [
             rulesFired, timersFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]
 

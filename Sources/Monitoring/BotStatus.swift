@@ -11,6 +11,8 @@ struct BotStatus {
     let waiting: Waiting
     /// Nil: the bot does not belong to a fleet.
     let fleet: FleetView?
+    /// Nil: the bot follows one database.
+    let databases: DatabasesView?
     let unreadyReason: String?
     let hasEnded: Bool
     let history: History
@@ -37,6 +39,10 @@ struct BotStatus {
             if let fleet {
                 writer.name("fleet")
                 fleet.write(to: &writer)
+            }
+            if let databases {
+                writer.name("databases")
+                databases.write(to: &writer)
             }
             writer.name("in_flight")
             writer.object { writer in

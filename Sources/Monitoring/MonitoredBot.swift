@@ -55,6 +55,8 @@ package final class MonitoredBot: RunObserver {
         /// The fleet. Queries its engine only on request, for at most two seconds. Nil: the bot does not belong to a
         /// fleet.
         package let fleet: (@Sendable (_ queriesEngine: Bool) async -> FleetView?)?
+        /// The databases of a bot that follows many. Nil: it follows one.
+        package var databases: (@Sendable () async -> DatabasesView?)?
 
         /// Each closure is called at most once a second.
         package init(
@@ -81,6 +83,9 @@ package final class MonitoredBot: RunObserver {
         var waiting = Waiting()
         var fleet: FleetView?
         var fleetPace = FleetPace()
+        var databases: DatabasesView?
+        /// The databases for which `changebot_database_skipped` has been set.
+        var databasesWithGauge: Set<String> = []
         /// The partitions for which `changebot_fleet_partition_backlog_changes` has been set.
         var partitionsWithGauge: Set<Int> = []
         var readiness: Readiness
@@ -175,6 +180,7 @@ package final class MonitoredBot: RunObserver {
     private func noteFacts(now: ContinuousClock.Instant, queriesEngine: Bool) async {
         guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
+        let databases = await source.databases?()
         let isUnavailable = await !noteFleet(source, now: now, queriesEngine: queriesEngine)
         let readAt = state.withLock(\.deadLettersAt)
         let isDue = !isUnavailable && readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
@@ -183,6 +189,7 @@ package final class MonitoredBot: RunObserver {
         let (deadLetters, waiting) = await (deadLettersAnswer, waitingAnswer)
         state.withLock { state in
             state.facts = facts
+            state.databases = databases
             if let waiting { state.waiting = waiting }
             if let deadLetters {
                 state.deadLetters = deadLetters
@@ -237,6 +244,7 @@ package final class MonitoredBot: RunObserver {
         metrics.set(.waitingTimers, Double(state.waiting.timerCount))
         let receiversWithGauge = set(metrics, receivers: state, now)
         let partitionsWithGauge = metrics.set(state.fleet, known: state.partitionsWithGauge)
+        let databasesWithGauge = metrics.set(state.databases, known: state.databasesWithGauge)
         let hash = state.description.rules.hash
         if let former = state.rulesShown, former != hash {
             metrics.set(.rulesInfo, 0, ["hash": former])
@@ -252,6 +260,7 @@ package final class MonitoredBot: RunObserver {
             $0.rulesWithGauge.formUnion(rules)
             $0.receiversWithGauge = receiversWithGauge
             $0.partitionsWithGauge = partitionsWithGauge
+            $0.databasesWithGauge = databasesWithGauge
         }
     }
 
@@ -324,7 +333,8 @@ package final class MonitoredBot: RunObserver {
         let state = state.withLock { $0 }
         BotStatus(
             description: state.description, facts: state.facts, deadLetters: state.deadLetters,
-            waiting: state.waiting, fleet: state.fleet, unreadyReason: unreadyReason(state, now),
+            waiting: state.waiting, fleet: state.fleet, databases: state.databases,
+            unreadyReason: unreadyReason(state, now),
             hasEnded: state.endReason != nil,
             history: state.history,
             effects: state.effects, lastContact: state.lastContact, startedAt: startedAt,

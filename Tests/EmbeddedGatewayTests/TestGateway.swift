@@ -31,6 +31,8 @@ struct TestGateway {
             accounts: Accounts(store, defaultUser: administrator))
     }
 
+    mutating func hostDatabases() { router.hosted = HostedDatabases(logger: .quiet) }
+
     /// The answer to a request, with its body collected.
     func answer(
         _ method: String, _ target: String, _ body: String = "", fields: [HTTPField] = [.json]

@@ -1,5 +1,6 @@
 internal import Encodings
 internal import FoundationEssentials
+internal import GatewayClient
 package import PostgreSQL
 
 /// Where a fleet keeps its state: a schema of a PostgreSQL database (`--engine`, `--fleet`).
@@ -70,6 +71,16 @@ package struct Engine: Sendable {
             address, fleet: fleet, user: user, password: password, lease: lease, allowsUnsafe: allowsUnsafe)
         engine.configured = configured
         return engine
+    }
+
+    /// The same engine, for one of the many databases of a bot: each has a fleet.
+    package func with(database: String) -> Engine {
+        let segment = KeyspaceName.pathSegment(of: database)
+        let name = "\(fleet).\(segment)"
+        guard name.utf8.count > Self.maxNameLength else { return with(fleet: name) }
+        // The end of a long name is replaced by a digest of the whole.
+        let digest = Digest.sha256.hex(Array(name.utf8)).prefix(16)
+        return with(fleet: "\(name.prefix(Self.maxNameLength - 17)).\(digest)")
     }
 
     /// The same engine, for a process that shares the work with others.

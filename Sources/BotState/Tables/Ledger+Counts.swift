@@ -217,6 +217,18 @@ extension Ledger {
         }
     }
 
+    /// Whether totals are still to be written, or documents to be counted again. Totals that could not be written wait for
+    /// their next change.
+    package func hasUnfinishedCounts() throws(StateError) -> Bool {
+        try read { database in
+            try database.value(
+                Int.self,
+                """
+                SELECT (SELECT COUNT(*) FROM total_to_write WHERE has_failed = 0) + (SELECT COUNT(*) FROM recount)
+                """) != 0
+        }
+    }
+
     /// The highest number of a `recount` entry; 0 if there is none.
     package func newestRecount() async throws(StateError) -> Int {
         try await read { try $0.value(Int.self, "SELECT MAX(number) FROM recount") ?? 0 }

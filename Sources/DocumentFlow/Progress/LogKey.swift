@@ -7,6 +7,8 @@ package enum LogKey {
     package static let ids = "ids"
     package static let revision = "revision"
     package static let keyspace = "keyspace"
+    /// The name of one of many databases.
+    package static let database = "database"
     /// An attachment's name.
     package static let attachment = "attachment"
 

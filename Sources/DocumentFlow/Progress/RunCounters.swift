@@ -81,6 +81,25 @@ package struct RunCounters: Sendable, Equatable {
         traffic.retries += more.traffic.retries
     }
 
+    /// Adds the counts of another run.
+    package mutating func add(_ more: RunCounters) {
+        addSent(more)
+        changes += more.changes
+        matched += more.matched
+        preview.written += more.preview.written
+        preview.deleted += more.preview.deleted
+        unchanged += more.unchanged
+        conflicts += more.conflicts
+        rejected += more.rejected
+        deadLetters += more.deadLetters
+        outside.lines += more.outside.lines
+        outside.accepted += more.outside.accepted
+        outside.refused += more.outside.refused
+        traffic.bytesIn += more.traffic.bytesIn
+        rules.fired.merge(more.rules.fired, uniquingKeysWith: +)
+        rules.learned.merge(more.rules.learned, uniquingKeysWith: +)
+    }
+
     /// The counts since `earlier`.
     package func difference(from earlier: RunCounters) -> RunCounters {
         var difference = RunCounters()

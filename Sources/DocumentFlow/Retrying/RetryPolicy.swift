@@ -24,6 +24,15 @@ package struct RetryPolicy: Sendable {
 
         /// A one-shot job that retries for five minutes.
         package init() {}
+
+        /// The same settings for another run, which has its own outages.
+        package func ofOtherRun(observer: (any RunObserver)?) -> Settings {
+            var other = Settings()
+            (other.isDaemon, other.retryFor) = (isDaemon, retryFor)
+            (other.waitsForFirstContact, other.requireTenure) = (waitsForFirstContact, requireTenure)
+            other.observer = observer
+            return other
+        }
     }
 
     /// What to do after a failure.

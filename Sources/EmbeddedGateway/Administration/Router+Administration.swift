@@ -21,11 +21,37 @@ extension Router {
             }
             store.function.set(try newFunction(source))
             return Answer(status: 201, fields: [], body: .whole([]))
+        case ("_config", 1): return configuration()
         case ("_config", 2) where path[1] == "sync": return try await syncFunction(request)
         case ("_resync", 1): return try await resync(request)
         case ("_purge", 1): return try await purge(request)
         default: return nil
         }
+    }
+
+    /// `GET /DB/_config`: the database's name and collections.
+    private func configuration() -> Answer {
+        let names = Dictionary(grouping: collections.keys.sorted()) { $0.prefix { $0 != "." } }
+        var body = JSONWriter()
+        body.object { body in
+            body.member("name", string: database)
+            body.name("scopes")
+            body.object { scopes in
+                for (scope, names) in names.sorted(by: { $0.key < $1.key }) {
+                    scopes.name(scope)
+                    scopes.object { scope in
+                        scope.name("collections")
+                        scope.object { list in
+                            for name in names {
+                                list.name(name.drop { $0 != "." }.dropFirst())
+                                list.object { _ in }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return .json(body.bytes)
     }
 
     /// `/DB/_raw/ID`: the document, with the sync function's decisions in `_xattrs._sync`.

@@ -9,6 +9,8 @@ final class ChangeSignal: Sendable {
     }
 
     private let state: Monitor<State>
+    /// Called after each commit. Nil: nothing is called.
+    let observer = Locked<(@Sendable () -> Void)?>(nil)
 
     init(lastSequence: Int) { state = Monitor(State(lastSequence: lastSequence)) }
 
@@ -30,6 +32,7 @@ final class ChangeSignal: Sendable {
             guard sequence > state.lastSequence, era ?? state.era == state.era else { return }
             state.lastSequence = sequence
         }
+        observer.withLock(\.self)?()
     }
 
     /// Begins another era: sequences continue from this one, and the feeds end.

@@ -20,6 +20,8 @@ struct Router: Sendable {
     var faults = FaultInjection()
     /// Whether requests are logged.
     var logsRequests = false
+    /// Further databases. Nil: there is only one.
+    var hosted: HostedDatabases?
     /// Decides which documents of this request are refused.
     var refusedDocuments: RefusedDocuments?
 
@@ -69,11 +71,14 @@ struct Router: Sendable {
         // SQLite texts end at NUL, so no name may contain one.
         guard !path.contains(where: { $0.utf8.contains(0) }) else { throw RequestError.invalidDocumentID }
         if path == [""] { return try root(request) }
+        if let answer = try await hosted?.answer(request, path, mainDatabase: database) { return answer }
         try checkDatabase(request, path[0])
         var router = self
         let isSession = path.count == 2 && path[1] == "_session"
         router.requestUser = isAdministration ? .administrator : try admitted(request, requiresLogin: !isSession)
-        let isDatabase = path.count == 1 || (path.count == 2 && path[1].isEmpty && request.method != "POST")
+        let isConfiguration = isAdministration && path.count == 2 && path[1] == "_config" && request.method == "GET"
+        let isDatabase =
+            path.count == 1 || isConfiguration || (path.count == 2 && path[1].isEmpty && request.method != "POST")
         if isDatabase || isSession {
             try checkName(path[0])
         } else {

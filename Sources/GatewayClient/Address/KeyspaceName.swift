@@ -27,6 +27,9 @@ public struct KeyspaceName: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension KeyspaceName {
+    /// The path segment for a name as the server lists it: CouchDB's names may contain slashes.
+    package static func pathSegment(of name: String) -> String { name.percentEncoded }
+
     /// Whether it names a collection other than the default one.
     package var isNamedCollection: Bool {
         let collection = pathSegment.split(separator: ".").dropFirst()

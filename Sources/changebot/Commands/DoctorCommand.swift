@@ -26,6 +26,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var databases: DatabaseOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
 
@@ -103,7 +104,8 @@ struct DoctorCommand: AsyncParsableCommand {
         if bots.count > 1 {
             // Refuse the same options as 'run' does.
             var command = try RunCommand.parse([])
-            (command.gateway, command.state, command.feed.channels) = (gateway, state, channels)
+            (command.gateway, command.databases) = (gateway, databases)
+            (command.state, command.feed.channels) = (state, channels)
             command.job.rules = rules
             try command.refuseOptionsOfOneBot(file, bots, variables)
         }

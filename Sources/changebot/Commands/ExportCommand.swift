@@ -1,5 +1,9 @@
 internal import ArgumentParser
+internal import Bots
+internal import DocumentFlow
+internal import FoundationEssentials
 internal import GatewayClient
+internal import Locking
 internal import Logging
 internal import Rules
 internal import Transfer
@@ -23,6 +27,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var databases: DatabaseOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
@@ -98,8 +103,15 @@ struct ExportCommand: AsyncParsableCommand {
         // Each inline attachment is an open file until it is written.
         OpenFiles.raiseLimit()
         let logger = try log.logger(environment)
-        let place = try place(environment)
         let choice = try gateway.choice(environment)
+        if let patterns = try databases.choice(environment, choice) {
+            return try await export(patterns, choice, environment, logger)
+        }
+        try await export(choice, environment, logger)
+    }
+
+    private func export(_ choice: GatewayChoice, _ environment: Environment, _ logger: Logger) async throws {
+        let place = try place(environment)
         try checkFiles(place, choice, environment)
         try choice.requireFile()
         let settings = try settings(place, environment)
@@ -120,6 +132,69 @@ struct ExportCommand: AsyncParsableCommand {
                 try await service(
                     Exporter(gateway: gateway, settings: settings, place: place, report: report, logger: logger))
             }
+        }
+    }
+
+    /// Exports each database to its own file, one after the other.
+    private func export(
+        _ patterns: DatabasePatterns, _ choice: GatewayChoice, _ environment: Environment, _ logger: Logger
+    ) async throws {
+        let placeholder = GatewayChoice.placeholder
+        guard path(environment).contains(placeholder) else {
+            throw CommandError(
+                .usage,
+                "each database has its own file: write \(placeholder) in --output, such as backups/\(placeholder).ndjson.gz"
+            )
+        }
+        if let summary = common.summaryPath(environment), !summary.contains(placeholder) {
+            throw CommandError(.usage, "each database has its own summary: write \(placeholder) in --summary")
+        }
+        let isStopped = Locked(false)
+        try await GatewayConnection(choice, for: .existing, access, environment, logger).with { server in
+            let walk = DatabaseWalk(server, patterns, retries: try common.retries(environment), logger: logger)
+            try await walk.visit { name, gateway in
+                guard !isStopped.withLock(\.self) else { return false }
+                try await of(database: KeyspaceName.pathSegment(of: name)).export(
+                    gateway, named: name, choice, environment, logger, isStopped)
+                return true
+            }
+        }
+    }
+
+    /// The command for one of many databases: the placeholders in names of files are replaced.
+    private func of(database name: String) -> ExportCommand {
+        func named(_ text: String?) -> String? { text?.replacing(GatewayChoice.placeholder, with: name) }
+        let environment = (try? config.environment()) ?? Environment()
+        var command = self
+        command.output = named(path(environment))
+        command.common.summary = named(common.summaryPath(environment))
+        command.attachments = named(attachments ?? environment["attachments"])
+        command.sinceManifest = named(sinceManifest ?? environment["since-manifest"])
+        return command
+    }
+
+    private func export(
+        _ gateway: Gateway, named name: String, _ choice: GatewayChoice, _ environment: Environment, _ logger: Logger,
+        _ isStopped: Locked<Bool>
+    ) async throws {
+        let place = try place(environment)
+        var command = self
+        if let manifest = sinceManifest, !FileManager.default.fileExists(atPath: manifest) {
+            logger.notice(
+                "a database has no earlier export, so all of it is exported", metadata: [LogKey.database: "\(name)"])
+            command.sinceManifest = nil
+        }
+        try command.checkFiles(place, choice, environment)
+        let settings = try command.settings(place, environment)
+        let report = ExportReport()
+        let job = TransferJob(
+            options: common, environment: environment, logger: logger,
+            progress: try common.progress(environment, log))
+        var logger = logger
+        logger[metadataKey: LogKey.database] = "\(name)"
+        try await job.run(report, limit: settings.errorLimit, isStopped: isStopped) { [logger] service in
+            try await service(
+                Exporter(gateway: gateway, settings: settings, place: place, report: report, logger: logger))
         }
     }
 

@@ -21,6 +21,7 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var databases: DatabaseOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions
@@ -76,10 +77,21 @@ struct FixCommand: AsyncParsableCommand, RuleCommand {
             throw CommandError(
                 .usage, "--learn needs rules with 'changed', enter or leave, and there are none; remove it")
         }
+        let patterns = try databases.choice(environment, plan.connection.choice)
         var job = plan.job(ruleSet)
+        if patterns != nil { job.place = job.place.ofManyDatabases }
         job.progress = try progress(environment, plan.settings)
         job.onlyLearns = learn
-        try await job.run { [name = plan.name] parts in
+        try await job.run { [job, name = plan.name] parts in
+            if let patterns {
+                return try await DatabaseFixer(
+                    gateway: parts.gateway, patterns: patterns, ruleSet: ruleSet, name: name,
+                    mode: learn ? .learn : .pass, settings: parts.settings, report: parts.report, logger: parts.logger
+                ) { name, address in
+                    try job.place.of(database: name, address: address)
+                        .statePlace(ruleSetHash: ruleSet.hash, for: job.purpose)
+                }.run()
+            }
             let fixer = Fixer(
                 gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name, mode: learn ? .learn : .pass,
                 settings: parts.settings, report: parts.report, logger: parts.logger)

@@ -55,6 +55,12 @@ struct GatewayCommand: AsyncParsableCommand {
     @Flag(help: "Keep several leaf revisions of a document, as CouchDB does. Default: refuse them as conflicts.")
     var allowConflicts = false
 
+    @Flag(
+        help:
+            "Let clients create and delete further databases (PUT and DELETE /NAME), and announce their changes as CouchDB does. They are in memory and have no users."
+    )
+    var manyDatabases = false
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("How long the gateway may take to stop. Default: 30s.", valueName: "duration"),
@@ -89,6 +95,7 @@ struct GatewayCommand: AsyncParsableCommand {
         }
         configuration.logsRequests = true
         configuration.allowsConflicts = try environment.isOn(allowConflicts, "allow-conflicts")
+        configuration.hostsFurtherDatabases = try environment.isOn(manyDatabases, "many-databases")
         if let file = config ?? environment["gateway-config"] {
             configuration.users = try Self.users(file, of: configuration.database)
         }

@@ -75,6 +75,14 @@ struct ListCommand: AsyncParsableCommand {
                 rows.append(row)
             }
         }
+        for name in DatabaseIndex.names(in: directory) where !running.contains(where: { $0.name == name }) {
+            guard let known = try DatabaseIndex.entries(in: directory, named: name) else { continue }
+            let present = known.values.filter { $0.missingSince == nil }
+            rows.append(
+                Row(
+                    name: name, gateway: Quantity.count(present.count, "database"), status: "not running",
+                    checkpoint: nil, deadLetters: present.reduce(0) { $0 + $1.deadLetters }, process: nil))
+        }
         rows += running.map {
             Row(
                 name: $0.name, gateway: $0.gateway, status: $0.statusText, checkpoint: nil,

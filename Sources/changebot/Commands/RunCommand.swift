@@ -14,6 +14,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var databases: DatabaseOptions
     @OptionGroup var access: AccessOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var job: JobOptions

@@ -48,6 +48,7 @@ struct StatusCommand: ExistingStateCommand {
 
     private func show(_ environment: Environment, _ json: Bool) async throws {
         let existing = try existing(environment)
+        if existing.database != nil { return try await show(database: existing, json) }
         let running = RunningBot.all(in: existing.catalogue.directory, named: existing.name).filter {
             existing.address == nil || existing.isHint || existing.address == $0.gateway
         }
@@ -57,11 +58,33 @@ struct StatusCommand: ExistingStateCommand {
             }
             return
         }
+        if let known = try existing.knownDatabases() {
+            let status = KnownDatabases(name: existing.name, entries: known)
+            return try json ? Console.write(status.json) : Console.write(status.lines)
+        }
         try await existing.with(.readOnly) { ledger in
             let report = try CheckpointReport(ledger, of: existing)
             if json { return try Console.write(report.json) }
             let statusText = ledger.holder == nil ? "not running" : "running, without a status yet"
             try Console.write(["\(existing.name): \(statusText)"] + report.lines.map { "  " + $0 })
+        }
+    }
+
+    /// Shows one of many databases.
+    private func show(database existing: ExistingState, _ json: Bool) async throws {
+        let entry = try existing.knownDatabases()?[existing.database ?? ""]
+        let isRunning = existing.bot.map { !RunningBot.all(in: $0.directory, named: $0.name).isEmpty } ?? false
+        try await existing.with(.readOnly) { ledger in
+            let report = try CheckpointReport(ledger, of: existing)
+            if json { return try Console.write(report.json) }
+            let status =
+                ledger.holder != nil
+                ? "in progress"
+                : entry?.failure.map { "skipped: \($0)" }
+                    ?? (entry?.missingSince != nil
+                        ? "missing on the server" : isRunning ? "quiet" : "the bot is not running")
+            try Console.write(
+                ["\(existing.database ?? ""): \(status.visible)"] + report.lines.map { "  " + $0 })
         }
     }
 }

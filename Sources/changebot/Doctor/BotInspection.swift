@@ -16,6 +16,7 @@ struct BotInspection: Sendable {
 
     func run() async {
         await report.finish(.settings, bot.findings)
+        if bot.databases == nil || bot.access == nil { await report.finish(.databases, []) }
         let rules = await onOtherThread { [paths = bot.rulePaths] in RulesCheck(paths) }
         await report.finish(.rules, rules.rules)
         await report.finish(.pictures, rules.pictures)
@@ -34,8 +35,16 @@ struct BotInspection: Sendable {
         case .embedded(let file):
             if let file { await report.finish(.gateway, Self.finding(ofFile: file)) }
             await report.skip(all, "the gateway runs inside the bot")
-        case .remote(let url):
+        case .remote(var url):
             guard var settings = bot.access else { return await report.skip(all, "the settings are not valid") }
+            if let patterns = bot.databases {
+                let check = await DatabasesCheck(url, settings, patterns)
+                await report.finish(.databases, check.findings)
+                guard let example = check.example else {
+                    return await report.skip(all, "there is no database to check")
+                }
+                url = example
+            }
             settings.keepsExpiry = settings.keepsExpiry || rules.readsExpiry
             await GatewayInspection(
                 url: url, settings: settings, channels: bot.channels, related: rules.related, writes: rules.writes,

@@ -9,6 +9,8 @@ struct DoctorBot: Sendable {
     let name: String
     /// The gateway; nil if it is invalid or missing.
     private(set) var choice: GatewayChoice?
+    /// The databases that the bot follows. Nil: one, or the setting is invalid.
+    private(set) var databases: DatabasePatterns?
     /// The settings for a remote gateway; nil if one of them is invalid.
     private(set) var access: GatewaySettings?
     let state: StateCatalogue
@@ -38,6 +40,10 @@ struct DoctorBot: Sendable {
             findings = [Finding(.error, "\(place): the bot has no 'gateway'", remedy: "write the URL of its keyspace")]
         } else {
             choice = try collect { () throws(CommandError) in try command.gateway.choice(environment) }
+        }
+        if let choice {
+            databases = try collect { () throws(CommandError) in try command.databases.choice(environment, choice) }
+                .flatMap(\.self)
         }
         engine = try collect { () throws(CommandError) in try command.state.engine(environment) }.flatMap(\.self)
         if let path = environment["engine-password-file"], hasEngine {

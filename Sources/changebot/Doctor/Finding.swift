@@ -4,7 +4,10 @@ internal import GatewayClient
 enum DoctorCheck: String, CaseIterable, Sendable {
     /// The only check of the program itself instead of a bot.
     case libraries
-    case settings, reachability, tls, clock, gateway, login, feed, list, write, local, channels
+    case settings
+    /// Whether the databases of a bot that follows many can be listed, watched and read.
+    case databases
+    case reachability, tls, clock, gateway, login, feed, list, write, local, channels
     /// Whether documents expire, and whether the bot keeps their expiry.
     case expiry
     /// Whether rules write ids without a partition to a partitioned database.

@@ -2,6 +2,7 @@ internal import BotState
 internal import Bots
 internal import Delivery
 internal import Encodings
+internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import Monitoring
@@ -23,10 +24,11 @@ struct BotHost: Sendable {
     private let job: Job
     private let settings: BotSettings
     private let catchesUp: Bool
+    private let databases: DatabasePatterns?
     private let rules: Monitor<Rules>
 
     init(_ plan: BotPlan) {
-        (job, settings, catchesUp) = (plan.job, plan.settings, plan.catchesUp)
+        (job, settings, catchesUp, databases) = (plan.job, plan.settings, plan.catchesUp, plan.databases)
         rules = Monitor(Rules(current: plan.rules))
     }
 
@@ -51,8 +53,8 @@ struct BotHost: Sendable {
     private func runBot(_ parts: Job.Parts) async throws -> Bool {
         let (version, replacements) = rules.quietly { ($0.current, $0.replacements) }
         parts.monitored?.update(version.description)
-        let bot = bot(version, parts)
-        let part = StoppableService.part(logger: parts.logger) { try await bot.run() }
+        let work = try work(version, parts)
+        let part = StoppableService.part(logger: parts.logger, work)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 await rules.wait { $0.replacements > replacements }
@@ -66,34 +68,81 @@ struct BotHost: Sendable {
         return Task.isShuttingDownGracefully || rules.quietly(\.replacements) == replacements
     }
 
+    private func work(_ version: RuleVersion, _ parts: Job.Parts) throws -> StoppableService.Work {
+        guard let databases else {
+            let bot = bot(version, parts)
+            return { try await bot.run() }
+        }
+        return try work(on: databases, version, parts)
+    }
+
+    /// The work on many databases. Each has its state in a folder of its name.
+    private func work(
+        on databases: DatabasePatterns, _ version: RuleVersion, _ parts: Job.Parts
+    ) throws -> StoppableService.Work {
+        var settings = settings
+        settings.delivery = parts.settings
+        let catalogue = job.place.catalogue
+        return { [settings, job] in
+            let index = try Self.index(catalogue, isDryRun: settings.delivery.isDryRun)
+            defer { index.close() }
+            var groupSettings = DatabaseGroup.Settings()
+            if catalogue.engine != nil { groupSettings.maxActive = DatabaseGroup.Settings.maxActiveInFleet }
+            let group = DatabaseGroup(
+                directory: parts.gateway.directory(for: databases), patterns: databases, ruleSet: version.ruleSet,
+                index: index, bot: settings, settings: groupSettings, report: parts.report, logger: parts.logger
+            ) { name, address in
+                let place = job.place.of(database: name, address: address)
+                return DatabaseGroup.Place(
+                    state: try place.statePlace(ruleSetHash: version.ruleSet.hash, for: job.purpose),
+                    passes: passes(version, place), options: place.lastingOptions)
+            }
+            try await group.run()
+        }
+    }
+
+    /// In a fleet, several processes may have the same folder. All but the first one begin with a copy of its index.
+    private static func index(_ catalogue: StateCatalogue, isDryRun: Bool) throws(StateError) -> DatabaseIndex {
+        func copy() throws(StateError) -> DatabaseIndex {
+            try DatabaseIndex(inMemoryFor: catalogue.directory, name: catalogue.name, copying: true)
+        }
+        guard !isDryRun else { return try copy() }
+        do throws(StateError) { return try DatabaseIndex(directory: catalogue.directory, name: catalogue.name) } catch {
+            guard case .locked = error, catalogue.engine != nil else { throw error }
+            return try copy()
+        }
+    }
+
     private func bot(_ version: RuleVersion, _ parts: Job.Parts) -> Bot {
         var settings = settings
         settings.delivery = parts.settings
         settings.fixOptions = job.place.lastingOptions.map {
             job.place.reference.knowsRules ? $0 : "\($0) \(version.options)"
         }
-        let passes = passLocation
-        settings.passes = PassSettings(
-            rules: version.source,
-            state: StatePlace(passes.catalogue, address: passes.address, ruleSetHash: "", purpose: .run),
-            stateOptions: passes.lastingOptions,
-            // A gateway in memory has no state from earlier runs, so no rules count as changed.
-            catchesUp: catchesUp && !passes.isTemporary)
+        settings.passes = passes(version, job.place)
         return Bot(
             gateway: parts.gateway, ruleSet: version.ruleSet,
             state: parts.state.with(ruleSetHash: version.ruleSet.hash), settings: settings, report: parts.report,
             logger: parts.logger)
     }
 
-    /// The state of passes over all documents.
-    private var passLocation: StateLocation { job.place.named("fix-" + job.place.catalogue.name) }
+    /// The passes over all documents of the database with this state.
+    private func passes(_ version: RuleVersion, _ place: StateLocation) -> PassSettings {
+        let passes = place.ofPasses
+        return PassSettings(
+            rules: version.source,
+            state: StatePlace(passes.catalogue, address: passes.address, ruleSetHash: "", purpose: .run),
+            stateOptions: passes.lastingOptions,
+            // A gateway in memory has no state from earlier runs, so no rules count as changed.
+            catchesUp: catchesUp && !passes.isTemporary)
+    }
 
     /// Fails a one-shot run if its passes have created dead letters, so that the exit code reports them.
     private func checkPasses(_ report: RunReport) async throws {
         let count = await report.deadLettersOfPasses
         guard settings.isOneShot, count > 0 else { return }
         let deadLetters = count == 1 ? "a dead letter" : "dead letters"
-        let passes = passLocation
+        let passes = job.place.ofPasses
         let advice = passes.isTemporary ? "" : "; see them with: changebot dead-letters list \(passes.options)"
         throw CommandError(
             .incomplete,

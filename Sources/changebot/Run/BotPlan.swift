@@ -2,6 +2,7 @@ internal import BotState
 internal import Bots
 internal import Delivery
 internal import DocumentFlow
+internal import GatewayClient
 internal import Logging
 internal import Monitoring
 internal import Outside
@@ -22,6 +23,8 @@ struct BotPlan: Sendable {
     let fleet: String?
     /// Whether new and changed rules are applied to all documents (`--catch-up-changed-rules`).
     let catchesUp: Bool
+    /// The databases that the bot follows. Nil: one.
+    let databases: DatabasePatterns?
 
     var name: String { settings.name }
 
@@ -53,6 +56,8 @@ struct BotPlan: Sendable {
         loaded[plan.paths] = plan.rules
         rules = try RuleVersion(plan.rules, paths: plan.paths)
         catchesUp = try environment.isOn(command.reload.catchUpChangedRules, "catch-up-changed-rules")
+        databases = try command.databases.choice(environment, plan.connection.choice)
+        if databases != nil { try command.checkOptions(ofManyDatabases: environment, settings, catchesUp: catchesUp) }
         if settings.fleet.sharing != nil { try Sharing.check(catchesUp: catchesUp) }
         // If a file is missing, a reload fails here and leaves the running bot unchanged.
         if plan.settings.preview == nil { try plan.rules.checkOutsideFiles(logger) }
@@ -61,8 +66,10 @@ struct BotPlan: Sendable {
         plan.settings.traceDays = try command.trace.days(environment) ?? 0
         var job = plan.job(rules.ruleSet, isOneShot: settings.isOneShot)
         job.grace = nil
+        if databases != nil { job.place = job.place.ofManyDatabases }
         job.monitoring = RunMonitoring(
-            of: plan, rules.description, isInFleet: fleet != nil, settings.feed.following, process)
+            of: plan, rules.description, isInFleet: fleet != nil, settings.feed.following, process,
+            hasManyDatabases: databases != nil)
         (self.signature, self.settings, self.job, self.place) = (signature, settings, job, place)
     }
 }
@@ -70,9 +77,10 @@ struct BotPlan: Sendable {
 extension RunMonitoring {
     fileprivate init(
         of plan: JobPlan, _ rules: RuleSetDescription, isInFleet: Bool, _ following: FeedReader.FeedMode,
-        _ process: ProcessPlan
+        _ process: ProcessPlan, hasManyDatabases: Bool
     ) {
-        let (place, isDryRun) = (plan.place, plan.settings.preview != nil)
+        let place = hasManyDatabases ? plan.place.ofManyDatabases : plan.place
+        let isDryRun = plan.settings.preview != nil
         self.init(
             process: process,
             bot: BotDescription(
@@ -81,6 +89,7 @@ extension RunMonitoring {
             isInFleet: isInFleet && !isDryRun && !process.isOneShot,
             statusDirectory: place.isTemporary || isDryRun ? nil : place.catalogue.directory,
             maxFeedTime: following.maxSilence, logger: plan.connection.logger)
+        self.hasManyDatabases = hasManyDatabases
     }
 }
 
@@ -103,6 +112,30 @@ extension RunCommand: RuleCommand {
         return settings
     }
 
+    /// Refuses what makes no sense for many databases.
+    ///
+    /// - Throws: ``CommandError`` with 64 or 78.
+    fileprivate func checkOptions(
+        ofManyDatabases environment: Environment, _ settings: BotSettings, catchesUp: Bool
+    ) throws(CommandError) {
+        if case .sequence = settings.feed.since {
+            throw environment.contradiction(
+                ["since"], "a sequence belongs to one database: with many databases, --since must be 0 or now")
+        }
+        if catchesUp {
+            throw environment.contradiction(
+                ["catch-up-changed-rules"],
+                "--catch-up-changed-rules does not work with many databases: remove it, and run 'changebot fix' after changing rules"
+            )
+        }
+        if settings.fleet.sharing != nil {
+            throw environment.contradiction(
+                ["role"],
+                "with many databases, the members of a fleet share the databases, not the changes of one: remove \(sharing.role == nil ? environment.naming("role") : "--role")"
+            )
+        }
+    }
+
     /// - Throws: ``CommandError`` with 78 if the bot at `place` has no gateway or no rules.
     fileprivate func requireGatewayAndRules(_ environment: Environment, _ place: String) throws(CommandError) {
         var missing: [String] = []
@@ -122,7 +155,8 @@ extension RunCommand: RuleCommand {
         _ file: ConfigurationFile, _ bots: [ConfigurationFile.Bot], _ variables: Environment
     ) throws(CommandError) {
         let flags: [(option: String, isGiven: Bool)] = [
-            ("gateway", gateway.address != nil), ("rules", !job.rules.isEmpty), ("name", state.name != nil),
+            ("gateway", gateway.address != nil), ("databases", databases.databases != nil),
+            ("collections", databases.collections != nil), ("rules", !job.rules.isEmpty), ("name", state.name != nil),
             ("summary", common.summary != nil), ("since", feed.since != nil), ("channels", feed.channels != nil),
         ]
         for (option, isGiven) in flags where isGiven || variables[option] != nil {

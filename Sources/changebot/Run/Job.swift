@@ -25,7 +25,7 @@ struct Job: Sendable {
     typealias Work = @Sendable (Parts) async throws -> Void
 
     let connection: GatewayConnection
-    let place: StateLocation
+    var place: StateLocation
     /// The hash of the rules at the start.
     let ruleSetHash: String
     let settings: Delivery.Settings
@@ -142,7 +142,7 @@ struct Job: Sendable {
     }
 
     /// The purpose for which the state is opened.
-    private var purpose: StateCatalogue.Purpose {
+    var purpose: StateCatalogue.Purpose {
         switch (allowsConcurrentRuns, isDryRun) {
         case (false, false): .run
         case (false, true): .preview

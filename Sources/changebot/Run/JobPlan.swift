@@ -33,11 +33,12 @@ struct JobPlan: Sendable {
     /// - Parameters:
     ///   - prefix: The prefix of the state's name.
     ///   - process: The process of a `run`; nil for other commands, which end by themselves.
+    ///   - database: One of many databases. Nil: the gateway's URL names it.
     ///   - load: Reads rule files. Default: from disk.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: some RuleCommand, _ environment: Environment, _ logger: Logger, namePrefix prefix: String = "",
-        partOf process: ProcessPlan? = nil,
+        partOf process: ProcessPlan? = nil, of database: String? = nil,
         load: ([String]) throws -> RuleFileSet = { try RuleFileSet.load(paths: $0) }
     ) throws {
         paths = try command.job.rulePaths(environment)
@@ -45,14 +46,16 @@ struct JobPlan: Sendable {
         settings = try command.job.deliverySettings(
             command.common, environment, memory: memory, isDaemon: process?.isOneShot == false)
         let isDryRun = settings.preview != nil
+        let choice = try command.gateway.choice(environment)
         connection = GatewayConnection(
-            try command.gateway.choice(environment),
+            try database.map { name throws(CommandError) in try choice.naming(database: name) } ?? choice,
             for: process == nil ? .existing : .following(isDryRun: isDryRun), command.access, environment, logger)
-        place = StateLocation(
+        let location = StateLocation(
             choice: connection.choice, directory: command.state.directory(environment),
             prefix + (try command.state.botName(environment)), engine: try command.state.engine(environment),
             reference: command.state.reference(
                 environment, gateway: command.gateway.address, rules: command.job.rules))
+        place = database.map { location.of(database: $0, address: location.address) } ?? location
         summary = command.common.summaryPath(environment)
         grace = try command.common.grace(environment)
         rules = try command.checkingFiles(paths, connection, load)

@@ -47,6 +47,8 @@ struct RunMonitoring: Sendable {
     let bot: BotDescription
     /// Whether the bot keeps its state in an engine.
     let isInFleet: Bool
+    /// Whether the bot follows many databases.
+    var hasManyDatabases = false
     /// Nil: no status file is written.
     let statusDirectory: String?
     /// How long a bot that waits for changes may go without a sign of life.
@@ -99,7 +101,7 @@ struct RunMonitoring: Sendable {
         let fleet: @Sendable (Bool) async -> FleetView? = { queriesEngine in
             await report.fleetFacts(queriesEngine: queriesEngine).map(FleetView.init)
         }
-        return MonitoredBot.Source(
+        var source = MonitoredBot.Source(
             facts: {
                 var facts = await report.facts()
                 facts.outage = outage.status
@@ -128,6 +130,10 @@ struct RunMonitoring: Sendable {
                 (waiting.remembered, waiting.learning) = await report.remembered()
                 return waiting
             }, fleet: isInFleet ? fleet : nil)
+        if hasManyDatabases {
+            source.databases = { await report.databaseFacts.map { DatabasesView($0.map(DatabasesView.Entry.init)) } }
+        }
+        return source
     }
 
     /// Writes the status file and logs progress. Sleeps while the run waits for changes. Each longpoll that ends and
@@ -157,6 +163,22 @@ struct RunMonitoring: Sendable {
         let empty = try? JSONText("{}")
         guard let before = before ?? empty else { return [] }
         return DocumentDiff.lines(before: before, after: after)
+    }
+}
+
+extension DatabasesView.Entry {
+    /// - Parameters:
+    ///   - name: The database's name.
+    ///   - facts: What the run knows about it.
+    init(_ name: String, _ facts: DatabaseFacts) {
+        self.init(name)
+        switch facts.phase {
+        case .quiet: state = .quiet
+        case .working: state = .working
+        case .waiting: state = .waiting
+        case .skipped(let reason): (state, self.reason) = (.skipped, reason)
+        }
+        (since, deadLetters, wakeAt) = (facts.since, facts.deadLetters, facts.wakeAt)
     }
 }
 

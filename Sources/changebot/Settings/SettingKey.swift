@@ -60,6 +60,8 @@ struct SettingKey: Sendable {
     static let all: [SettingKey] = [
         SettingKey("name", .bot, fallback: StateOptions.defaultName),
         SettingKey("gateway", .bot, .gateway),
+        SettingKey("databases", .bot, .list),
+        SettingKey("collections", .bot, .list),
         SettingKey("rules", .bot, .paths),
         SettingKey("user", .bot),
         SettingKey("password_file", .bot, .path),

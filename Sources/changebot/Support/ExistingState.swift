@@ -19,6 +19,12 @@ struct StateDatabaseOption: ParsableArguments {
             "Select the state of the database at this URL, if the bot has several. No request is sent.",
             valueName: "url"))
     var address: String?
+
+    @Option(
+        name: .customLong("database"),
+        help: ArgumentHelp(
+            "Select one of the databases of a bot that follows many, by its name.", valueName: "name"))
+    var name: String?
 }
 
 extension ExistingStateCommand {
@@ -30,13 +36,18 @@ extension ExistingStateCommand {
         // Variables apply to all commands, so this one only selects among several states.
         let text = database.address ?? environment["gateway"]
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }
+        let catalogue = StateCatalogue(
+            directory: state.directory(environment), name: try state.botName(environment),
+            engine: try state.engine(environment))
+        let reference = state.reference(environment, gateway: database.address)
+        if let name = database.name {
+            return ExistingState(
+                catalogue: catalogue.of(database: name), address: nil, isHint: true, reference: reference,
+                configuration: environment.configurationPath, database: name, bot: catalogue)
+        }
         return ExistingState(
-            catalogue: StateCatalogue(
-                directory: state.directory(environment), name: try state.botName(environment),
-                engine: try state.engine(environment)),
-            address: choice?.stateAddress, isHint: database.address == nil,
-            reference: state.reference(environment, gateway: database.address),
-            configuration: environment.configurationPath)
+            catalogue: catalogue, address: choice?.hasPlaceholder == true ? nil : choice?.stateAddress,
+            isHint: database.address == nil, reference: reference, configuration: environment.configurationPath)
     }
 }
 
@@ -50,6 +61,10 @@ struct ExistingState {
     let reference: StateReference
     /// The configuration file that names the bot; nil if there is none.
     var configuration: String?
+    /// The database's name, if the bot follows many.
+    var database: String?
+    /// The states of the bot that follows many databases.
+    var bot: StateCatalogue?
 
     var name: String { catalogue.name }
 
@@ -57,6 +72,14 @@ struct ExistingState {
     var options: String {
         guard let address, !isHint else { return reference.options(catalogue) }
         return reference.options(catalogue, address: address)
+    }
+
+    /// What a bot that follows many databases knows about them; nil for a bot that follows one.
+    ///
+    /// - Throws: `StateError`.
+    func knownDatabases() throws(StateError) -> [String: DatabaseIndex.Entry]? {
+        let catalogue = bot ?? catalogue
+        return try DatabaseIndex.entries(in: catalogue.directory, named: catalogue.name)
     }
 
     /// Opens the state, calls `body` and closes it.
@@ -94,6 +117,17 @@ struct ExistingState {
         do throws(StateError) {
             return try catalogue.openExisting(address: address, isHint: isHint, access: access)
         } catch {
+            if case .missing = error, let database {
+                throw CommandError(
+                    .missingInput,
+                    "the bot '\(name)' has no state for a database '\(database)' in \(catalogue.directory)")
+            }
+            if case .missing = error, database == nil, (try? knownDatabases()) != nil {
+                throw CommandError(
+                    .usage,
+                    "the bot '\(name)' has a state for each of its databases: choose one with --database NAME; "
+                        + "changebot status \(options) shows the databases that need attention")
+            }
             if case .missing = error, let message = messageBeforeTheFirstAnswer ?? messageBeforeTheFirstRun {
                 throw CommandError(.missingInput, message)
             }

@@ -1,4 +1,5 @@
 internal import BotState
+internal import Bots
 internal import DocumentFlow
 internal import EmbeddedGateway
 internal import FoundationEssentials
@@ -78,6 +79,10 @@ struct CommandError: Error, CustomStringConvertible {
             self.init(ExitStatus(error.code), error.description)
         case let error as ListenError: self.init(.unreachable, error.description)
         case let error as TransferError: self.init(error)
+        case let error as DatabaseFailures:
+            // If none could be used, the reason is probably the same for all.
+            let first = error.failures.first.map { CommandError($0.error).code } ?? .incomplete
+            self.init(error.isComplete ? first : .incomplete, error.description)
         case let error as GatewayError: self.init(.unreachable, error.description)
         default: self.init(.bug, "unexpected: \(error); this is a bug, please report it")
         }

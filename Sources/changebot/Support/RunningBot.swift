@@ -84,6 +84,7 @@ struct RunningBot {
                 "  \(kind.padded(to: 14))\(receiver["url"]?.string ?? "") down since \(receiver["since"]?.string ?? ""), "
                     + "\(Quantity.count(waiting)) waiting: \(receiver["reason"]?.string ?? "")")
         }
+        lines += databaseLines
         let sequences = ["finished", "read", "newest"].compactMap { member in
             status["sequence"]?[member].flatMap { SequenceText.text($0) }.map { "\(member) \($0.shortSequence)" }
         }
@@ -128,6 +129,19 @@ struct RunningBot {
         }
         lines.append("  process       \(process), status of \(writtenAt)")
         return lines
+    }
+
+    /// The databases of a bot that follows many: their numbers, and those that need attention.
+    private var databaseLines: [String] {
+        guard let databases = status["databases"], databases.kind == .object else { return [] }
+        let counts = DatabasesView.State.allCases.compactMap { state -> String? in
+            guard let count = number("databases", state.rawValue), count > 0 else { return nil }
+            return "\(state.rawValue) \(Quantity.count(count))"
+        }
+        let total = Quantity.count(number("databases", "total") ?? 0)
+        let worst = databases["worst"].map { $0.elements.compactMap { DatabaseLine.text($0) } } ?? []
+        return ["  databases     \(([total] + counts).joined(separator: ", "))"]
+            + worst.map { "  worst         \($0.visible)" }
     }
 
     /// How many documents a rule remembers. Nil: it does not compare documents with earlier states.

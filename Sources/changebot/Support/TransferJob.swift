@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Locking
 internal import Logging
 internal import ServiceLifecycle
 internal import Transfer
@@ -16,13 +17,20 @@ struct TransferJob {
     /// Calls `work`, which runs the service, then writes the summary, even if it fails.
     ///
     /// - Throws: ``CommandError``.
-    func run(_ report: some TransferReport, limit: ErrorLimit?, _ work: (Start) async throws -> Void) async throws {
+    ///
+    /// - Parameter isStopped: Set once a signal has asked the job to stop.
+    func run(
+        _ report: some TransferReport, limit: ErrorLimit?, isStopped: Locked<Bool> = Locked(false),
+        _ work: (Start) async throws -> Void
+    ) async throws {
         let grace = try options.grace(environment)
         var failure: CommandError?
         do {
             try await work { service in
                 try await ProgressLine.show(progress) {
-                    try await StoppableService.run(grace: grace, logger: logger) { try await service.run() }
+                    try await StoppableService.run(grace: grace, logger: logger, isStopped: isStopped) {
+                        try await service.run()
+                    }
                 } updateLine: { line in
                     let progress = report.progress
                     line.show(

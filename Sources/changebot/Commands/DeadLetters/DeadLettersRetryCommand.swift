@@ -29,13 +29,18 @@ struct DeadLettersRetryCommand: AsyncParsableCommand, RuleCommand {
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
+    @Option(
+        help: ArgumentHelp(
+            "Select one of the databases of a bot that follows many, by its name.", valueName: "name"))
+    var database: String?
+
     func run() async throws {
         let filter = deadLetters.filter
         guard selection.isEmpty || filter.isEmpty else {
             throw CommandError(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
         let environment = try config.environment()
-        let plan = try JobPlan(self, environment, try log.logger(environment))
+        let plan = try JobPlan(self, environment, try log.logger(environment), of: database)
         // Only the rules for changes, unless the dead letters are from a pass, which also applies files with `every`.
         let ruleSet = try plan.rules.ruleSet(isForChanges: !plan.name.hasPrefix("fix-"))
         try plan.place.catalogue.requireState()

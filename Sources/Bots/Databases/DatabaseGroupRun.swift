@@ -1,0 +1,425 @@
+internal import BotState
+internal import Delivery
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Locking
+internal import Logging
+internal import Rules
+
+/// One run of a ``DatabaseGroup``: takes events from the watch and the sessions, one at a time.
+final class DatabaseGroupRun: Sendable {
+    private enum Event: Sendable {
+        case watched(DatabaseWatch.Event)
+        /// Whether the database was quiet, or why it can't be used.
+        case ended(DatabaseSession, RunReport, Swift.Result<Bool, any Error>)
+        /// The watch has ended.
+        case watchEnded((any Error)?)
+        case stop
+    }
+
+    private struct State {
+        var schedule: DatabaseSchedule
+        var entries: [String: DatabaseIndex.Entry]
+        var sessions: [String: DatabaseSession] = [:]
+        /// When databases became known.
+        var addedAt: [String: ContinuousClock.Instant] = [:]
+        /// Why databases can't be used, for those that can't.
+        var failures: [String: any Error] = [:]
+        var isStopping = false
+        var isWatching = true
+        /// Whether the databases were listed once.
+        var hasListed = false
+        var hasWarnedOfNone = false
+        /// Whether the work on a database has succeeded.
+        var hasWorked = false
+        /// The error that ends the run.
+        var failure: (any Error)?
+    }
+
+    private let group: DatabaseGroup
+    private let mailbox = Locked<[Event]>([])
+    private let arrived = Signal()
+    private let firstEntries: [String: DatabaseIndex.Entry]
+
+    init(_ group: DatabaseGroup, entries: [String: DatabaseIndex.Entry]) {
+        (self.group, firstEntries) = (group, entries)
+    }
+
+    func stop() { post(.stop) }
+
+    private func post(_ event: Event) {
+        mailbox.withLock { $0.append(event) }
+        arrived.raise()
+    }
+
+    private var moment: DatabaseSchedule.Moment {
+        DatabaseSchedule.Moment(instant: .now, seconds: group.bot.delivery.now())
+    }
+
+    // MARK: - The loop
+
+    /// - Throws: `RunError`, ``StateError``, ``DatabaseFailures``.
+    func run() async throws {
+        var state = State(
+            schedule: DatabaseSchedule(
+                maxActive: group.settings.maxActive, firstRetry: group.settings.firstRetry), entries: firstEntries)
+        do {
+            try await withThrowingDiscardingTaskGroup { tasks in
+                let watching = CancellableSection()
+                tasks.addTask { await self.watch(watching) }
+                defer { watching.cancel() }
+                while true {
+                    for event in takeEvents() { try await handle(event, &state) }
+                    if state.isStopping { watching.cancel() }
+                    if !state.isStopping {
+                        for name in state.schedule.start(moment) {
+                            guard let session = makeSession(name, &state) else { continue }
+                            tasks.addTask { await self.run(session.0, session.1) }
+                        }
+                    }
+                    let isCrowded = state.schedule.isCrowded
+                    for session in state.sessions.values { session.note(isCrowded: isCrowded) }
+                    note(state)
+                    if isOver(state) { return }
+                    let due = state.isStopping ? nil : state.schedule.nextDue(moment)
+                    if let due { try await arrived.wait(until: due) } else { try await arrived.wait() }
+                }
+            }
+        } catch is CancellationError {
+            // Asked to stop, and the time for that is over.
+        }
+        if let failure = state.failure { throw failure }
+        if group.bot.isOneShot { try checkFailures(state) }
+    }
+
+    private func takeEvents() -> [Event] {
+        mailbox.withLock { events in
+            defer { events = [] }
+            return events
+        }
+    }
+
+    private func isOver(_ state: State) -> Bool {
+        if state.isStopping { return state.sessions.isEmpty }
+        return group.bot.isOneShot && !state.isWatching && state.schedule.isIdle && state.sessions.isEmpty
+    }
+
+    private func note(_ state: State) {
+        let phase: RunFacts.Phase =
+            state.isStopping ? .stopping : !state.hasListed ? .connecting : .following
+        group.totals.note(phase, queued: state.schedule.queued, Array(state.sessions.values))
+    }
+
+    /// Ends the run once the sessions have ended.
+    private func end(_ state: inout State, with failure: (any Error)?) {
+        state.failure = state.failure ?? failure
+        state.isStopping = true
+        for session in state.sessions.values { session.stop() }
+    }
+
+    // MARK: - The watch
+
+    private func watch(_ section: CancellableSection) async {
+        let watch = DatabaseWatch(
+            directory: group.directory, retries: group.bot.delivery.retries, intervals: group.settings.watch,
+            matches: { [group] in group.selects($0) }, logger: group.logger,
+            handle: { [self] in post(.watched($0)) })
+        do {
+            try await section.run {
+                if self.group.bot.isOneShot { try await watch.look(isFirst: true) } else { try await watch.run() }
+            }
+            post(.watchEnded(nil))
+        } catch is CancellationError {
+            post(.watchEnded(nil))
+        } catch {
+            post(.watchEnded(error))
+        }
+    }
+
+    private func handle(_ event: Event, _ state: inout State) async throws {
+        switch event {
+        case .stop: end(&state, with: nil)
+        case .watchEnded(let error):
+            state.isWatching = false
+            if let error { end(&state, with: error) }
+        case .watched(.listed(let names, let asked)): try await noteList(names, asOf: asked, &state)
+        case .watched(.compared(let names, let sequences)): noteSequences(names, sequences, &state)
+        case .watched(.announced(let rows, let missing)): try await noteAnnouncements(rows, missing, &state)
+        case .watched(.answers): group.bot.delivery.observer?.note(.progressed)
+        case .ended(let session, let report, let result): try await noteEnd(of: session, report, result, &state)
+        }
+    }
+
+    private func noteList(
+        _ names: [String], asOf asked: ContinuousClock.Instant, _ state: inout State
+    ) async throws {
+        state.hasListed = true
+        let listed = Set(names)
+        for name in names where !state.schedule.knows(name) { add(name, &state) }
+        // A database may have been created and announced after the list was requested.
+        func isGone(_ name: String) -> Bool { !listed.contains(name) && state.addedAt[name].map { $0 < asked } ?? true }
+        let gone = state.schedule.all.filter(isGone)
+        for name in gone { try await drop(name, &state) }
+        for (name, entry) in state.entries where !state.schedule.knows(name) {
+            try await noteMissing(name, entry, &state)
+        }
+        guard names.isEmpty else {
+            state.hasWarnedOfNone = false
+            return
+        }
+        if group.bot.isOneShot {
+            throw RunError(.databaseMissing, "none of the \(group.directory.what) matches: \(group.patterns)")
+        }
+        if !state.hasWarnedOfNone {
+            group.logger.warning(
+                "none of the \(group.directory.what) matches; waiting for one",
+                metadata: ["patterns": "\(group.patterns)"])
+        }
+        state.hasWarnedOfNone = true
+    }
+
+    /// - Parameter sequences: A database without one can't be read: working on it shows why.
+    private func noteSequences(_ names: [String], _ sequences: [String: SequenceID], _ state: inout State) {
+        for name in names where state.schedule.knows(name) {
+            if let session = state.sessions[name] {
+                session.note(newest: sequences[name])
+                continue
+            }
+            let entry = state.entries[name]
+            let isCurrent =
+                sequences[name] != nil && entry?.seen == sequences[name]
+                && entry?.ruleSetHash == group.ruleSet.hash && entry?.missingSince == nil
+            if !isCurrent { noteChange(name, &state) }
+        }
+    }
+
+    /// - Parameter missing: Databases that were deleted and don't exist now.
+    private func noteAnnouncements(
+        _ rows: [DatabaseUpdates.Row], _ missing: Set<String>, _ state: inout State
+    ) async throws {
+        for row in rows where group.selects(row.database) {
+            let name = row.database
+            if row.isDeletion { state.entries[name]?.missingSince = moment.seconds }
+            if missing.contains(name) {
+                if state.schedule.knows(name) { try await drop(name, &state) }
+                continue
+            }
+            if !state.schedule.knows(name) { add(name, &state) }
+            // Its own feed reads the change, unless the session ends just now.
+            if let session = state.sessions[name], !session.isAbandoned {
+                session.noteAnnouncement()
+            } else {
+                noteChange(name, &state)
+            }
+        }
+    }
+
+    private func noteChange(_ name: String, _ state: inout State) {
+        state.schedule.noteChange(name)
+        noteQueued(name, state)
+    }
+
+    private func noteQueued(_ name: String, _ state: State) {
+        if state.schedule.isQueued(name) { group.totals.update(name) { $0.phase = .waiting } }
+    }
+
+    private func add(_ name: String, _ state: inout State) {
+        let entry = state.entries[name]
+        state.addedAt[name] = .now
+        state.schedule.add(name, wakeAt: entry?.wakeAt)
+        group.totals.update(name) { facts in
+            (facts.wakeAt, facts.deadLetters) = (entry?.wakeAt, entry?.deadLetters ?? 0)
+        }
+        group.logger.debug("a database is followed", metadata: [LogKey.database: "\(name)"])
+    }
+
+    /// Lets go of a database that does not exist any more. Its state is kept for a day.
+    private func drop(_ name: String, _ state: inout State) async throws {
+        state.schedule.remove(name)
+        state.addedAt[name] = nil
+        group.totals.remove(name)
+        state.sessions[name]?.abandon()
+        state.failures[name] = nil
+        group.logger.info("a database is gone", metadata: [LogKey.database: "\(name)"])
+        guard var entry = state.entries[name] else { return }
+        entry.missingSince = entry.missingSince ?? moment.seconds
+        state.entries[name] = entry
+        try await save(name, state)
+    }
+
+    private func noteMissing(_ name: String, _ entry: DatabaseIndex.Entry, _ state: inout State) async throws {
+        let now = moment.seconds
+        guard let since = entry.missingSince else {
+            state.entries[name]?.missingSince = now
+            try await save(name, state)
+            return
+        }
+        guard now - since > group.settings.keptWhileMissing, state.sessions[name] == nil else { return }
+        state.entries[name] = nil
+        try await group.index.forget(name)
+    }
+
+    private func save(_ name: String, _ state: State) async throws {
+        guard !group.bot.delivery.isDryRun, let entry = state.entries[name] else { return }
+        try await group.index.save(name, entry)
+    }
+
+    // MARK: - Sessions
+
+    /// - Returns: Nil if the database's name can't be used, which is noted as a failure.
+    private func makeSession(_ name: String, _ state: inout State) -> (DatabaseSession, Bot)? {
+        let session = DatabaseSession(
+            name, isRecreated: state.entries[name]?.missingSince != nil, group.settings.session, group.totals,
+            reportingTo: group.bot.delivery.observer)
+        do {
+            let bot = try group.makeBot(session)
+            state.sessions[name] = session
+            group.totals.update(name) { $0.phase = .working }
+            return (session, bot)
+        } catch {
+            noteFailure(of: name, error, &state)
+            state.schedule.ended(name, .failed, moment)
+            return nil
+        }
+    }
+
+    private func run(_ session: DatabaseSession, _ bot: Bot) async {
+        do {
+            let isQuiet = try await session.run(bot, group.logger)
+            post(.ended(session, bot.report, .success(isQuiet)))
+        } catch {
+            post(.ended(session, bot.report, .failure(error)))
+        }
+    }
+
+    private func noteEnd(
+        of session: DatabaseSession, _ report: RunReport, _ result: Swift.Result<Bool, any Error>,
+        _ state: inout State
+    ) async throws {
+        let name = session.name
+        state.sessions[name] = nil
+        guard !session.isAbandoned else {
+            // If the database exists again, it is read from its beginning.
+            state.schedule.ended(name, .done(wakeAt: nil, hasMore: true), moment)
+            return noteQueued(name, state)
+        }
+        if let limit = group.bot.delivery.errorLimit {
+            let failures = group.totals.counters.failures
+            if limit.isExceeded(by: failures) { end(&state, with: RunError(limit, failures)) }
+        }
+        switch result {
+        case .success(let isQuiet):
+            state.hasWorked = true
+            if state.failures.removeValue(forKey: name) != nil {
+                group.logger.notice("a database can be used again", metadata: [LogKey.database: "\(name)"])
+            }
+            let remains = await report.remains
+            var entry = state.entries[name] ?? DatabaseIndex.Entry()
+            if isQuiet { entry.seen = await report.newestAtStart }
+            if let remains { (entry.wakeAt, entry.deadLetters) = (remains.wakeAt, remains.deadLetters) }
+            (entry.ruleSetHash, entry.workedAt) = (group.ruleSet.hash, moment.seconds)
+            // If it was deleted meanwhile, the next session must know.
+            if session.isRecreated { entry.missingSince = nil }
+            entry.failure = nil
+            // A database that was dropped meanwhile is kept as missing.
+            if !state.schedule.knows(name) { entry.missingSince = moment.seconds }
+            state.entries[name] = entry
+            try await save(name, state)
+            state.schedule.ended(
+                name, .done(wakeAt: entry.wakeAt, hasMore: !isQuiet || session.hasRecentAnnouncement), moment)
+            guard state.schedule.knows(name) else { return }
+            group.totals.update(name) { [entry] facts in
+                facts.phase = .quiet
+                (facts.wakeAt, facts.deadLetters) = (entry.wakeAt, entry.deadLetters)
+            }
+            noteQueued(name, state)
+        case .failure(let error as RunError) where error.code == .tooManyErrors:
+            state.schedule.ended(name, .failed, moment)
+            end(&state, with: error)
+        case .failure(is DatabaseSession.IsHeldElsewhere):
+            state.schedule.ended(name, .leftToOthers(group.settings.leftToOthers), moment)
+            if state.schedule.knows(name) { group.totals.update(name) { $0.phase = .quiet } }
+        case .failure(let error as RunError) where error.code == .databaseMissing:
+            if state.schedule.ended(name, .missing, moment) { try await drop(name, &state) }
+        case .failure(let error as StateError) where error.isOfEveryDatabase && !state.hasWorked:
+            state.schedule.ended(name, .failed, moment)
+            end(&state, with: error)
+        case .failure(let error):
+            let isKnown = state.schedule.knows(name)
+            state.schedule.ended(name, .failed, moment)
+            if isKnown, !(error is CancellationError) {
+                noteFailure(of: name, error, &state)
+                try await save(name, state)
+            }
+        }
+    }
+
+    private func noteFailure(of name: String, _ error: any Error, _ state: inout State) {
+        let isNew = state.failures.updateValue(error, forKey: name).map { "\($0)" != "\(error)" } ?? true
+        let reason = "\(error)"
+        group.totals.update(name) { $0.phase = .skipped(reason) }
+        state.entries[name, default: DatabaseIndex.Entry()].failure = reason
+        group.logger.log(
+            level: isNew ? .warning : .debug,
+            group.bot.isOneShot ? "a database is skipped" : "a database is skipped; it is tried again later",
+            metadata: [LogKey.database: "\(name)", LogKey.reason: "\(reason)"])
+    }
+
+    /// - Throws: ``DatabaseFailures``.
+    private func checkFailures(_ state: State) throws {
+        guard !state.failures.isEmpty else { return }
+        throw DatabaseFailures(
+            failures: state.failures.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, total: state.schedule.count,
+            what: group.directory.what)
+    }
+}
+
+/// The databases that a one-shot run could not use.
+package struct DatabaseFailures: Error, Sendable, CustomStringConvertible {
+    /// The names and errors, sorted by name. At least one.
+    package let failures: [(name: String, error: any Error)]
+    /// The number of all databases.
+    package let total: Int
+    let what: String
+
+    /// Whether every database has failed.
+    package var isComplete: Bool { failures.count == total }
+
+    package var description: String {
+        let names = failures.prefix(10).map(\.name).joined(separator: ", ")
+        let more = failures.count > 10 ? " and \(failures.count - 10) more" : ""
+        let first = failures.first.map { "; the first, \($0.name): \($0.error)" } ?? ""
+        return "\(failures.count) of \(total) \(what) were skipped: \(names)\(more)\(first)"
+    }
+}
+
+extension StateError {
+    /// Whether it is an error of the engine or of the state folder, so that no other database can be used either.
+    fileprivate var isOfEveryDatabase: Bool {
+        switch self {
+        case .engineRefused, .cannotCreate: true
+        default: false
+        }
+    }
+}
+
+/// A section of a task that can be cancelled without cancelling the task.
+private final class CancellableSection: Sendable {
+    private let cancelled = Signal()
+
+    func cancel() { cancelled.raise() }
+
+    /// - Throws: `CancellationError`, what `body` throws.
+    func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await body() }
+            tasks.addTask {
+                try await self.cancelled.wait()
+                throw CancellationError()
+            }
+            defer { tasks.cancelAll() }
+            try await tasks.next()
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import BotState
+import DocumentFlow
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import LosslessJSON
+import TestKit
+import Testing
+
+@testable import Bots
+
+/// One bot on many databases.
+@Suite(.limitedParallelism) struct DatabaseGroupTests {
+    @Test func onceWorksOnEveryDatabaseThatMatches() async throws {
+        try await DatabaseBed.with { bed in
+            for short in ["a", "b", "c", "x"] {
+                try await bed.create(short)
+                try await bed.put(short, "t1")
+            }
+            let patterns = [bed.prefix + "*", "!" + bed.prefix + "x"]
+            #expect(try await bed.runOnce(patterns: patterns).written == 3)
+            for short in ["a", "b", "c"] { try await bed.wait(short) }
+            #expect(try await bed.gateway("x").document("t1")?.root["done"] == nil)
+            #expect(try await bed.runOnce(patterns: patterns).written == 0)
+        }
+    }
+
+    @Test func databasesWithoutChangesAreNotOpenedAgain() async throws {
+        try await DatabaseBed.with { bed in
+            for short in ["a", "b"] {
+                try await bed.create(short)
+                try await bed.put(short, "t1")
+            }
+            // The second run finds the first one's writes.
+            for _ in 1...2 { try await bed.runOnce() }
+            let before = bed.requests("a")
+            try await bed.put("b", "t2")
+            #expect(try await bed.runOnce().written == 1)
+            #expect(bed.requests("a") == before)
+        }
+    }
+
+    @Test func newChangedAndDeletedDatabasesAreNoticed() async throws {
+        try await DatabaseBed.with { bed in
+            try await bed.create("a")
+            try await bed.put("a", "t1")
+            let counters = try await bed.following { report in
+                try await bed.wait("a")
+                try await bed.create("b")
+                try await bed.put("b", "t1")
+                try await bed.wait("b")
+                try await bed.waitUntilQuiet(report)
+                try await bed.put("a", "t2")
+                try await bed.wait("a", "t2")
+                try await bed.delete(bed.name("b"))
+                while try bed.entry("b")?.missingSince == nil { try await Task.sleep(for: .milliseconds(20)) }
+                try await bed.waitUntilQuiet(report)
+            }
+            #expect(counters.written == 3)
+            #expect(counters.deadLetters == 0)
+        }
+    }
+
+    @Test func recreatedDatabaseIsReadFromItsBeginning() async throws {
+        try await DatabaseBed.with { bed in
+            try await bed.create("a")
+            try await bed.put("a", "t1")
+            try await bed.following(configure: { $1.onReset = .stop }) { report in
+                try await bed.wait("a")
+                try await bed.waitUntilQuiet(report)
+                try await bed.delete(bed.name("a"))
+                try await bed.create("a")
+                try await bed.put("a", "t1")
+                try await bed.wait("a")
+            }
+        }
+    }
+
+    @Test func quietDatabasesCostNoRequests() async throws {
+        try await DatabaseBed.with { bed in
+            let all = (1...40).map { "q\($0)" }
+            for short in all {
+                try await bed.create(short)
+                try await bed.put(short, "t1")
+            }
+            try await bed.following { report in
+                for short in all { try await bed.wait(short) }
+                try await bed.waitUntilQuiet(report)
+                let before = all.map { bed.requests($0) }
+                try await bed.put("q7", "t2")
+                try await bed.wait("q7", "t2")
+                try await bed.waitUntilQuiet(report)
+                for (short, count) in zip(all, before) where short != "q7" { #expect(bed.requests(short) == count) }
+            }
+        }
+    }
+
+    @Test func brokenDatabaseStopsNoOther() async throws {
+        try await DatabaseBed.with { bed in
+            guard let embedded = bed.embedded else { return }
+            for short in ["a", "b"] {
+                try await bed.create(short)
+                try await bed.put(short, "t1")
+            }
+            embedded.refuse(bed.name("a"), status: 403)
+            let failures = await #expect(throws: DatabaseFailures.self) { try await bed.runOnce() }
+            #expect(failures?.failures.map(\.name) == [bed.name("a")])
+            #expect(failures?.total == 2)
+            #expect(failures?.isComplete == false)
+            #expect("\(try #require(failures))".contains("1 of 2 databases were skipped: \(bed.name("a"))"))
+            try await bed.wait("b")
+            embedded.refuse(bed.name("a"), status: nil)
+            #expect(try await bed.runOnce().written == 1)
+        }
+    }
+
+    @Test func brokenDatabaseIsTriedAgain() async throws {
+        try await DatabaseBed.with { bed in
+            guard let embedded = bed.embedded else { return }
+            for short in ["a", "b"] {
+                try await bed.create(short)
+                try await bed.put(short, "t1")
+            }
+            embedded.refuse(bed.name("a"), status: 403)
+            try await bed.following(configure: { settings, _ in settings.firstRetry = .milliseconds(50) }) { _ in
+                try await bed.wait("b")
+                embedded.refuse(bed.name("a"), status: nil)
+                try await bed.wait("a")
+            }
+        }
+    }
+
+    @Test func databasesArePolledIfTheServerAnnouncesNothing() async throws {
+        try await DatabaseBed.with { bed in
+            guard let embedded = bed.embedded else { return }
+            embedded.announceUpdates(false)
+            try await bed.create("a")
+            try await bed.following { report in
+                try await bed.put("a", "t1")
+                try await bed.wait("a")
+                try await bed.create("b")
+                try await bed.put("b", "t1")
+                try await bed.wait("b")
+            }
+        }
+    }
+
+    @Test func timersOfQuietDatabasesFire() async throws {
+        try await DatabaseBed.with { bed in
+            try await bed.create("a")
+            let due = Int(Date.now.timeIntervalSince1970) + 2
+            try await bed.put("a", "timer", #"{"type":"timer","due":\#(due)}"#)
+            try await bed.following { _ in
+                while try bed.entry("a")?.wakeAt == nil { try await Task.sleep(for: .milliseconds(20)) }
+                #expect(try bed.entry("a")?.wakeAt == due)
+                try await bed.wait("a", "timer", for: "late")
+            }
+        }
+    }
+
+    @Test func moreDatabasesThanTurnsAreAllWorkedOn() async throws {
+        try await DatabaseBed.with { bed in
+            let all = (1...12).map { "d\($0)" }
+            for short in all {
+                try await bed.create(short)
+                try await bed.put(short, "t1")
+            }
+            try await bed.following(configure: { settings, _ in
+                (settings.maxActive, settings.session.linger) = (2, nil)
+            }) { _ in
+                for short in all { try await bed.wait(short) }
+                for short in all { try await bed.put(short, "t2") }
+                for short in all { try await bed.wait(short, "t2") }
+            }
+        }
+    }
+
+    @Test func deadLettersOfEachDatabaseAreCounted() async throws {
+        try await DatabaseBed.with { bed in
+            for short in ["a", "b"] { try await bed.create(short) }
+            try await bed.put("a", "x", #"{"type":"broken"}"#)
+            #expect(try await bed.runOnce().deadLetters == 1)
+            #expect(try bed.entry("a")?.deadLetters == 1)
+            #expect(try bed.entry("b")?.deadLetters == 0)
+        }
+    }
+
+    @Test func patternsWithoutMatchAreWaitedFor() async throws {
+        try await DatabaseBed.with { bed in
+            let error = await #expect(throws: RunError.self) { try await bed.runOnce() }
+            #expect(error?.code == .databaseMissing)
+            #expect(error?.description.contains("none of the databases matches: \(bed.prefix)*") == true)
+            try await bed.following { _ in
+                try await bed.create("a")
+                try await bed.put("a", "t1")
+                try await bed.wait("a")
+            }
+        }
+    }
+
+    @Test func runWithoutAnIndexLooksAtEachDatabaseOnce() async throws {
+        try await DatabaseBed.with { bed in
+            try await bed.create("a")
+            try await bed.put("a", "t1")
+            try await bed.runOnce()
+            try FileManager.default.removeItem(atPath: bed.directory + "/bot.databases/index.sqlite")
+            #expect(try await bed.runOnce().written == 0)
+            #expect(try bed.entry("a") != nil)
+        }
+    }
+}
