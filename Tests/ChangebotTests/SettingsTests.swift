@@ -62,7 +62,10 @@ import Testing
             "changebot import FILE"
         ),
         ("Error: Unexpected argument 'b'", ["verify", "a", "b"], "verify reads one file: call it once for each"),
-        ("Error: Unexpected argument 'a'", ["verify", "http://h/d", "a"], "verify reads one file: call it once for each"),
+        (
+            "Error: Unexpected argument 'a'", ["verify", "http://h/d", "a"],
+            "verify reads one file: call it once for each"
+        ),
         ("Error: Unexpected argument 'http://h/d'", ["run", "http://h/d"], "name the gateway with --gateway URL"),
     ])
     func misplacedArgumentHasARemedy(message: String, arguments: [String], remedy: String) {
