@@ -11,10 +11,8 @@ package actor RunReport {
     private var delivery: Delivery?
     private var hasSequence = true
     private var contactRetries = 0
-    /// Whether the run is reconnecting after a delivery has ended.
-    private var isReconnecting = false
-    private var isOnStandby = false
-    private var isDrained = false
+    /// Why nothing is delivered. `isReconnecting`: the run continues after a delivery has ended.
+    private var pause = (isReconnecting: false, isOnStandby: false, isDrained: false)
     private var fleet: FleetStatusReader?
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
@@ -23,11 +21,7 @@ package actor RunReport {
 
     private var rememberedDocuments = RememberedDocuments()
     private var databases: DatabaseTotals?
-    /// The database's newest sequence when its feed began to be read: all changes up to there are read before the run
-    /// waits for changes. Nil if it is not known.
-    private(set) var newestAtStart: SequenceID?
-    /// What the state needs later, read when the run ended.
-    private(set) var remains: Remains?
+    private var session: (newestAtStart: SequenceID?, remains: Remains?)
 
     /// Starts the clock of the run's duration.
     package init() {}
@@ -35,7 +29,7 @@ package actor RunReport {
     /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
     func watch(_ delivery: Delivery, hasSequence: Bool = true) {
         self.delivery = delivery
-        (isReconnecting, isOnStandby) = (false, false)
+        (pause.isReconnecting, pause.isOnStandby) = (false, false)
         watch(delivery.progress, hasSequence: hasSequence)
     }
 
@@ -53,18 +47,25 @@ package actor RunReport {
     /// The databases of a run on many, by their names. Nil: it follows one.
     package var databaseFacts: [String: DatabaseFacts]? { databases?.databases }
 
-    func note(newestAtStart sequence: SequenceID?) { newestAtStart = sequence }
+    /// The database's newest sequence when its feed began to be read: all changes up to there are read before the run
+    /// waits for changes. Nil if it is not known.
+    var newestAtStart: SequenceID? { session.newestAtStart }
 
-    func note(_ remains: Remains) { self.remains = remains }
+    func note(newestAtStart sequence: SequenceID?) { session.newestAtStart = sequence }
+
+    /// What the state needs later, read when the run ended.
+    var remains: Remains? { session.remains }
+
+    func note(_ remains: Remains) { session.remains = remains }
 
     /// Notes that the delivery has ended and that the run continues with another one.
-    package func reconnect() { isReconnecting = true }
+    package func reconnect() { pause.isReconnecting = true }
 
     /// Notes whether this member is on standby.
     ///
     /// - Parameter isDrained: Whether it waits because it was drained.
     func noteStandby(_ isOnStandby: Bool, isDrained: Bool = false) {
-        (self.isOnStandby, self.isDrained) = (isOnStandby, isDrained)
+        (pause.isOnStandby, pause.isDrained) = (isOnStandby, isDrained)
     }
 
     /// Notes the fleet that this run belongs to. Nil: none any more.
@@ -103,8 +104,8 @@ package actor RunReport {
     /// The run's current status.
     package func facts() async -> RunFacts {
         var facts = if let databases { databases.facts } else { await delivery?.facts ?? RunFacts() }
-        if isReconnecting { facts.phase = .connecting }
-        if isOnStandby { facts.phase = isDrained ? .drained : .onStandby }
+        if pause.isReconnecting { facts.phase = .connecting }
+        if pause.isOnStandby { facts.phase = pause.isDrained ? .drained : .onStandby }
         facts.counters.traffic.retries += contactRetries
         return facts
     }

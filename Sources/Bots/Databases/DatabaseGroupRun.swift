@@ -309,31 +309,7 @@ final class DatabaseGroupRun: Sendable {
             if limit.isExceeded(by: failures) { end(&state, with: RunError(limit, failures)) }
         }
         switch result {
-        case .success(let isQuiet):
-            state.hasWorked = true
-            if state.failures.removeValue(forKey: name) != nil {
-                group.logger.notice("a database can be used again", metadata: [LogKey.database: "\(name)"])
-            }
-            let remains = await report.remains
-            var entry = state.entries[name] ?? DatabaseIndex.Entry()
-            if isQuiet { entry.seen = await report.newestAtStart }
-            if let remains { (entry.wakeAt, entry.deadLetters) = (remains.wakeAt, remains.deadLetters) }
-            (entry.ruleSetHash, entry.workedAt) = (group.ruleSet.hash, moment.seconds)
-            // If it was deleted meanwhile, the next session must know.
-            if session.isRecreated { entry.missingSince = nil }
-            entry.failure = nil
-            // A database that was dropped meanwhile is kept as missing.
-            if !state.schedule.knows(name) { entry.missingSince = moment.seconds }
-            state.entries[name] = entry
-            try await save(name, state)
-            state.schedule.ended(
-                name, .done(wakeAt: entry.wakeAt, hasMore: !isQuiet || session.hasRecentAnnouncement), moment)
-            guard state.schedule.knows(name) else { return }
-            group.totals.update(name) { [entry] facts in
-                facts.phase = .quiet
-                (facts.wakeAt, facts.deadLetters) = (entry.wakeAt, entry.deadLetters)
-            }
-            noteQueued(name, state)
+        case .success(let isQuiet): try await noteDone(session, report, isQuiet: isQuiet, &state)
         case .failure(let error as RunError) where error.code == .tooManyErrors:
             state.schedule.ended(name, .failed, moment)
             end(&state, with: error)
@@ -353,6 +329,37 @@ final class DatabaseGroupRun: Sendable {
                 try await save(name, state)
             }
         }
+    }
+
+    /// - Parameter isQuiet: Whether the database has no more changes.
+    private func noteDone(
+        _ session: DatabaseSession, _ report: RunReport, isQuiet: Bool, _ state: inout State
+    ) async throws {
+        let name = session.name
+        state.hasWorked = true
+        if state.failures.removeValue(forKey: name) != nil {
+            group.logger.notice("a database can be used again", metadata: [LogKey.database: "\(name)"])
+        }
+        let remains = await report.remains
+        var entry = state.entries[name] ?? DatabaseIndex.Entry()
+        if isQuiet { entry.seen = await report.newestAtStart }
+        if let remains { (entry.wakeAt, entry.deadLetters) = (remains.wakeAt, remains.deadLetters) }
+        (entry.ruleSetHash, entry.workedAt) = (group.ruleSet.hash, moment.seconds)
+        // If it was deleted meanwhile, the next session must know.
+        if session.isRecreated { entry.missingSince = nil }
+        entry.failure = nil
+        // A database that was dropped meanwhile is kept as missing.
+        if !state.schedule.knows(name) { entry.missingSince = moment.seconds }
+        state.entries[name] = entry
+        try await save(name, state)
+        state.schedule.ended(
+            name, .done(wakeAt: entry.wakeAt, hasMore: !isQuiet || session.hasRecentAnnouncement), moment)
+        guard state.schedule.knows(name) else { return }
+        group.totals.update(name) { [entry] facts in
+            facts.phase = .quiet
+            (facts.wakeAt, facts.deadLetters) = (entry.wakeAt, entry.deadLetters)
+        }
+        noteQueued(name, state)
     }
 
     private func noteFailure(of name: String, _ error: any Error, _ state: inout State) {
