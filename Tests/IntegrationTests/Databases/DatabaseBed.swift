@@ -204,6 +204,11 @@ struct DatabaseBed {
         return try index.all()[name(short)]
     }
 
+    /// Returns once the bot knows that a database is gone.
+    func waitUntilMissing(_ short: String) async throws {
+        while try entry(short)?.missingSince == nil { try await Task.sleep(for: .milliseconds(20)) }
+    }
+
     /// Returns once no database is worked on.
     func waitUntilQuiet(_ group: RunReport) async throws {
         while await !group.hasNoOpenDatabase { try await Task.sleep(for: .milliseconds(20)) }
