@@ -82,7 +82,7 @@ package struct DeadLetterRetry: Service {
             let paused = Set(try ledger.pausedRules().filter(\.isPaused).map(\.name))
             if !paused.isEmpty {
                 logger.notice(
-                    "rules are paused: they do not fire, and their dead letters are kept",
+                    "rules are paused: they do not fire; their dead letters, and those that name no rule, are kept",
                     metadata: [LogKey.rules: "\(paused.sorted().joined(separator: ", "))"])
             }
             let delivery = try await Delivery(

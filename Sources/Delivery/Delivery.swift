@@ -237,6 +237,8 @@ package struct Delivery: Sendable {
 
     /// Whether rules need the members of tombstones.
     package var decidesDeletions: Bool { context.rules.set.decidesDeletions }
+    /// The names of the rules that are left out.
+    package var pausedRules: Set<String> { context.rules.set.paused }
 
     /// Whether rules need to know which documents are no longer visible to this user.
     package var tracksMatches: Bool { context.rules.set.comparing.contains(where: \.tracksMatches) }

@@ -258,4 +258,42 @@ import Testing
             #expect(try bed.deadLetters(rules).map(\.rule) == ["broken"])
         }
     }
+
+    /// A dead letter that names no rule may concern the paused one.
+    @Test(arguments: ["copy", nil]) func retryKeepsDeadLettersOfPausedRules(rule: String?) async throws {
+        let text = """
+            version: 1
+            rules:
+              - name: copy
+                when: { type: task }
+                then: [merge: { copied: true }]
+            """
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(text)
+            try await bed.runOnce(rules)
+            try await bed.load([("t", #"{"_id":"t","type":"task"}"#)])
+            let refused = DeadLetter(
+                sequence: SequenceID("1"), id: "t", revision: nil, rule: rule, reason: "refused", attempts: 1)
+            var ledger = try bed.ledger(rules)
+            _ = try await ledger.pause(["copy"])
+            let numbers = try await ledger.keep([refused])
+            ledger.close()
+            func retry() async throws {
+                try await DeadLetterRetry(
+                    gateway: Gateway(bed.url, settings: bed.settings), ruleSet: rules,
+                    state: try bed.place(rules, "state"), name: "bot", choose: { _ in .numbers(numbers) },
+                    outcome: RetryOutcome(), settings: Delivery.Settings(), report: RunReport(),
+                    logger: BotTestBed.logger
+                ).run()
+            }
+            try await retry()
+            #expect(try bed.deadLetters(rules).map(\.reason) == ["refused"])
+            ledger = try bed.ledger(rules)
+            _ = try await ledger.resume(["copy"], skips: true)
+            ledger.close()
+            try await retry()
+            #expect(try bed.deadLetters(rules).isEmpty)
+            #expect(try await bed.stored("t")?.root["copied"]?.bool == true)
+        }
+    }
 }

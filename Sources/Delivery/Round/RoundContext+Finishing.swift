@@ -117,6 +117,8 @@ extension RoundContext {
         Ledger.ResolvedDocument(
             id: ended.candidate.id, rules: rules.set.isPartial ? Set(ended.result.rules) : nil,
             failedRules: rules.set.paused.union(ended.result.skippedRules.map(\.rule)),
+            // The feed of a run gives this document to paused rules later; that of a retry does not.
+            keepsUnnamed: !rules.set.paused.isEmpty && !mode.keepsCheckpoint,
             highestDeadLetterNumber: ended.candidate.content.highestDeadLetterNumber)
     }
 
