@@ -208,6 +208,36 @@ import Testing
         #expect(read.set.testedDocuments.first?.given.root.isEquivalent(to: given.root) == true)
     }
 
+    /// Regression: the test expected any error. Another failure of the rules passed.
+    @Test func recordedFailureExpectsItsMessage() async throws {
+        let given = try JSONText(#"{"_id":"a","type":"bad"}"#)
+        let set = try ruleSet(rules)
+        let decision = try #require(await set.makeDecider().decide(on: [DecisionInput(given)], now: 0).first)
+        let test = try RecordedTest(
+            DecisionReport(given, decision, names: set.names), named: nil, before: nil, now: nil)
+        let message = try #require(decision.error?.description)
+        #expect(message.hasPrefix("rule 'fail': "))
+        #expect(test.lines.last == "expect: { error: \"\(message.prefix(200))\" }")
+        let other = rules.replacing("{ jq: error }", with: "{ jq: '1 + {}' }")
+        let text = String(
+            decoding: try RuleFileAddition(path: "r.yaml", bytes: Array(other.utf8)).adding(tests: [test.lines]),
+            as: UTF8.self)
+        let results = try await fileSet(text).runTests(now: 0)
+        #expect(results.map(\.hasPassed) == [false], "\(results)")
+    }
+
+    /// The folder of the rules is not a part of the expected message.
+    @Test func recordedFailureHasNoPath() async throws {
+        let given = try JSONText(#"{"_id":"a"}"#)
+        let set = try ruleSet(rules)
+        var decision = Decision(given)
+        decision.status = .failed(
+            DecisionError(rule: "picture", reason: "'/folder/none.png' does not exist; correct it"))
+        let test = try RecordedTest(
+            DecisionReport(given, decision, names: set.names), named: nil, before: nil, now: nil)
+        #expect(test.lines.last == #"expect: { error: " does not exist; correct it" }"#)
+    }
+
     @Test func documentThatIsTooLongIsNotRecorded() throws {
         let set = try ruleSet(rules)
         let given = try JSONText(#"{"a":"\#(String(repeating: "x", count: RecordedTest.lengthLimit))"}"#)
