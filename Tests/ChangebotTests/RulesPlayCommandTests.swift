@@ -177,8 +177,11 @@ import Testing
                     switch request.target.prefix(while: { $0 != "?" }) {
                     case "/todo/": (200, #"{"db_name":"todo","update_seq":"7-g1","doc_count":4,"props":{}}"#)
                     case "/todo/_all_docs":
-                        (200, #"{"total_rows":4,"offset":0,"rows":["# + "\n"
-                            + (isFirst ? rows : [rows[3]]).joined(separator: ",\n") + "\n]}\n")
+                        (
+                            200,
+                            #"{"total_rows":4,"offset":0,"rows":["# + "\n"
+                                + (isFirst ? rows : [rows[3]]).joined(separator: ",\n") + "\n]}\n"
+                        )
                     default: (404, #"{"error":"not_found","reason":"missing"}"#)
                     }
                 try connection.answer(
@@ -191,7 +194,9 @@ import Testing
             let answer = try await playground.ask("pick", #"{"selector":"{\"type\":\"task\"}"}"#)
             #expect(answer.body.contains(#""added":1"#), "\(answer.body)")
             #expect(answer.body.contains(#""unreadableDocumentCount":2"#), "\(answer.body)")
-            #expect(answer.body.contains(#"'b': no channel""#) && answer.body.contains("'c': the gateway sent invalid JSON: "))
+            #expect(
+                answer.body.contains(#"'b': no channel""#)
+                    && answer.body.contains("'c': the gateway sent invalid JSON: "))
         }
     }
 

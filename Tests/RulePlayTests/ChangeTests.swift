@@ -167,7 +167,9 @@ import Testing
                 text = try #require(try await bed.ask("recipe", body).answer["text"]?.string)
             }
             bed.samples.add(Sample(try JSONText(#"{"_id":"z"}"#), origin: "test"))
-            let listed = try await bed.ask("samples", "{}").answer["samples"]?.elements.compactMap { $0["group"]?.string }
+            let listed = try await bed.ask("samples", "{}").answer["samples"]?.elements.compactMap {
+                $0["group"]?.string
+            }
             #expect(listed == ["Recipe stamp", ""])
             _ = try await bed.ask("change", #"{"text":"{}"}"#)
             #expect(bed.samples[2]?.group == "Typed")

@@ -132,10 +132,13 @@ import Testing
         struct Full: Error, CustomStringConvertible {
             let description = "can't write r.yaml: No space left on device"
         }
-        try await PlayTestBed.with(change: { $0.write = { _, _ in throw Full() } }) { bed in
+        let change: (inout PlaySettings) -> Void = { $0.write = { _, _ in throw Full() } }
+        try await PlayTestBed.with(change: change) { bed in
             let (status, answer) = try await save(bed, "# mine\n", over: try await version(bed))
             #expect(status == 422)
-            #expect(answer["error"]?.string?.hasPrefix("can't write r.yaml: No space left on device. The file is as") == true)
+            #expect(
+                answer["error"]?.string?.hasPrefix("can't write r.yaml: No space left on device. The file is as")
+                    == true)
             #expect(bed.text == PlayTestBed.rules)
         }
     }

@@ -217,7 +217,7 @@ import Testing
             DecisionReport(given, decision, names: set.names), named: nil, before: nil, now: nil)
         let message = try #require(decision.error?.description)
         #expect(message.hasPrefix("rule 'fail': "))
-        #expect(test.lines.last == "expect: { error: \"\(message.prefix(200))\" }")
+        #expect(test.lines.last == "expect: { error: \(FlowText.quoted(message)) }")
         let other = rules.replacing("{ jq: error }", with: "{ jq: '1 + {}' }")
         let text = String(
             decoding: try RuleFileAddition(path: "r.yaml", bytes: Array(other.utf8)).adding(tests: [test.lines]),

@@ -64,7 +64,9 @@ extension PlayAnswers {
             try TypedDocument.read(text, "the earlier document")
         }
         guard let number = body.optionalNumber("number") else {
-            guard settings.samples.add(Sample(document, before: before, origin: "typed", group: "Typed")) else { throw Self.full }
+            guard settings.samples.add(Sample(document, before: before, origin: "typed", group: "Typed")) else {
+                throw Self.full
+            }
             return Self.answer { $0.member("number", integer: settings.samples.count - 1) }
         }
         guard let old = settings.samples[number] else {

@@ -14,7 +14,9 @@ package enum YAMLScalar {
     private static let marks = " _-./'()+=:"
 
     private static func isPlain(_ text: String) -> Bool {
-        guard text.unicodeScalars.allSatisfy(\.isVisible), let first = text.first, text.last != " ", text.last != ":", !text.contains(": ") else { return false }
+        guard text.unicodeScalars.allSatisfy(\.isVisible), let first = text.first, text.last != " ", text.last != ":",
+            !text.contains(": ")
+        else { return false }
         guard first.isLetter || "_/".contains(first) || ["./", "../"].contains(where: text.hasPrefix) else {
             return false
         }

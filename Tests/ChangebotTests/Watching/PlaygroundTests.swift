@@ -113,7 +113,8 @@ struct PlaygroundTests {
             }
             try await browser.wait(until: "at('coverage').textContent === '21 tests of 21 pass; they cover 100 %'")
             #expect(
-                try await browser.text("[...document.querySelectorAll('.group')].map((item) => item.textContent).join('|')")
+                try await browser.text(
+                    "[...document.querySelectorAll('.group')].map((item) => item.textContent).join('|')")
                     == "Recipe attach-picture|Recipe attach-picture (name: coffee, picture: coffee.png)|"
                     + "Recipe attach-picture (name: potatoes, picture: potatoes.png)|Recipe derive-total|"
                     + "Recipe notify-when-done (url: https://example.org/done)")
@@ -162,7 +163,8 @@ struct PlaygroundTests {
             try await browser.wait(until: "\(results) === 'stamp,stamp'")
             try await browser.wait(until: "at('result').textContent.includes('too many to be compared here')")
             #expect(try await browser.value("at('document').value.length < 20000").bool == true)
-            #expect(try await browser.value("at('documentError').textContent.includes('Only the beginning')").bool == true)
+            #expect(
+                try await browser.value("at('documentError').textContent.includes('Only the beginning')").bool == true)
             try await browser.expectGoodLayout("playground-long-\(hasLibrary)")
         }
     }

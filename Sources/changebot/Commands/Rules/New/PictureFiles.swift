@@ -30,8 +30,9 @@ enum PictureFiles {
         let others = beside(path)
         let folder = RulePath.folder(of: path) ?? "."
         guard !others.isEmpty else {
-            return "'\(file)' does not exist; put the picture there, or write its path relative to the rule file. There are "
-                + "no pictures in the folder '\(folder)'"
+            return
+                "'\(file)' does not exist; put the picture there, or write its path relative to the rule file. There "
+                + "are no pictures in the folder '\(folder)'"
         }
         let more = others.count > shownLimit ? " and \(others.count - shownLimit) more" : ""
         return "'\(file)' does not exist; put the picture there, or choose one of "

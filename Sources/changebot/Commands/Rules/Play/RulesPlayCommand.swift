@@ -96,7 +96,9 @@ struct RulesPlayCommand: AsyncParsableCommand {
                     samples.leaveOut("\(input):\(error.message)")
                     Console.warn("\(input):\(error.message)")
                 case .document(let document):
-                    if samples.add(Sample(document.text, origin: "\(input):\(document.line)", group: "From \(input)")) { continue }
+                    if samples.add(Sample(document.text, origin: "\(input):\(document.line)", group: "From \(input)")) {
+                        continue
+                    }
                     return Console.warn(
                         "\(input): warning: the page takes at most \(SampleStore.countLimit) documents, and "
                             + "\(SampleStore.byteLimit >> 20) MiB; only the first \(samples.count) are used")
