@@ -66,10 +66,6 @@ import Testing
             recipe.completed(Dictionary(values) { first, _ in first }), path: path)
         #expect(text.split(separator: "\n").allSatisfy { $0.unicodeScalars.allSatisfy(\.isVisible) }, "\(text)")
         await expectPassingTests(text, recipe.name)
-        // The names of the tests are taken.
-        await expectPassingTests(
-            try added(recipe, Dictionary(values) { first, _ in first }, to: try added(recipe, [:], to: text) + "# \n"),
-            recipe.name)
     }
 
     @Test func valuesMayChangePlaces() throws {

@@ -167,7 +167,7 @@ import Testing
         let rows = [
             #"{"id":"a","key":"a","value":{"rev":"1-a"},"doc":{"_id":"a","_rev":"1-a","type":"task"}}"#,
             #"{"id":"b","key":"b","value":{"rev":"1-b"},"error":"forbidden","reason":"no channel"}"#,
-            #"{"id":"c","key":"c","value":{"rev":"1-c"},"doc":{"_id":"c","_rev":"1-c","type":"ta}}"#,
+            #"{"id":"c","key":"c","value":{"rev":"1-c"},"doc":{"_id":"c","_rev":"1-c","type":ta}}"#,
             #"{"id":"d","key":"d","value":{"rev":"1-d"},"doc":{"_id":"d","_rev":"1-d","type":"list"}}"#,
         ]
         let server = try TestServer { connection in
@@ -175,6 +175,7 @@ import Testing
                 let isFirst = !request.target.contains("startkey")
                 let (status, body) =
                     switch request.target.prefix(while: { $0 != "?" }) {
+                    case "/": (200, #"{"couchdb":"Welcome","version":"3.5.0"}"#)
                     case "/todo/": (200, #"{"db_name":"todo","update_seq":"7-g1","doc_count":4,"props":{}}"#)
                     case "/todo/_all_docs":
                         (
@@ -182,6 +183,7 @@ import Testing
                             #"{"total_rows":4,"offset":0,"rows":["# + "\n"
                                 + (isFirst ? rows : [rows[3]]).joined(separator: ",\n") + "\n]}\n"
                         )
+                    case "/todo/_find": (403, #"{"error":"forbidden","reason":"no queries"}"#)
                     default: (404, #"{"error":"not_found","reason":"missing"}"#)
                     }
                 try connection.answer(

@@ -148,6 +148,21 @@ import Testing
         #expect(twice?.description.contains("the key 'a' appears twice") == true)
     }
 
+    /// Regression: names with escapes were not replaced.
+    @Test(arguments: [
+        (#""a\u202eb\"""#, #""a\u202eb\" (2)""#), ("'it''s'", "it's (2)"), ("'a: b'", #""a: b (2)""#),
+        ("plain", "plain (2)"),
+    ]) func takenNameIsReplacedHoweverItIsWritten(_ name: String, _ new: String) throws {
+        let rule = "version: 1\nrules:\n  - { name: NAME, when: {}, then: [{ merge: { a: 1 } }] }\ntests:\n"
+        func file(_ rule: String, _ number: Int) -> String {
+            rule + "  - name: \(name)\n    given: { n: \(number) }\n    expect: { deleted: false }\n"
+        }
+        let bytes = try RuleFileAddition(path: "r.yaml", bytes: Array(file(rule, 1).utf8))
+            .adding(rulesOf: Array(file(rule.replacing("NAME", with: "other"), 2).utf8))
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.contains("  - name: \(name)\n") && text.contains("  - name: \(new)\n"), "\(text)")
+    }
+
     @Test func listWithoutElementsGetsItsFirst() throws {
         let text =
             "version: 1\nrules:\n  - { name: a, when: {}, then: [{ merge: { a: 1 } }] }\ntests:\n    # none yet\n"
