@@ -163,8 +163,6 @@ int pthread_create(
 
 /// From libdispatch and the runtime of blocks.
 extern void dispatch_sync(void *queue, void *block);
-extern void dispatch_retain(void *object);
-extern void dispatch_release(void *object);
 extern void *_Block_copy(const void *block);
 extern void _Block_release(const void *block);
 
@@ -175,6 +173,9 @@ static void work(void *queue, void *context, void (*function)(void *), int64_t d
 
 /// Swift's runtime calls this once, and libdispatch would start a thread for it.
 void dispatch_queue_set_width(void *queue, long width) { (void)queue, (void)width; }
+
+/// libdispatch would start a thread to destroy a queue. Queues are small, and kept.
+void dispatch_release(void *object) { (void)object; }
 
 /// Swift's runtime passes it each part of a task.
 void dispatch_async_f(void *queue, void *context, void (*function)(void *)) {
@@ -198,14 +199,12 @@ static void run_block(void *context) {
     // On its queue, which is idle: nothing else runs.
     dispatch_sync(queued->queue, queued->block);
     _Block_release(queued->block);
-    dispatch_release(queued->queue);
     free(queued);
 }
 
 void dispatch_async(void *queue, void *block) {
     queued_block *queued = malloc(sizeof *queued);
     if (queued == NULL) give_up("no memory");
-    dispatch_retain(queue);
     *queued = (queued_block){queue, _Block_copy(block)};
     work(queue, queued, run_block, -1);
 }

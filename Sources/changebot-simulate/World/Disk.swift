@@ -36,8 +36,8 @@ final class Disk {
             found[copy] = synced[inode]
         }
         Self.closeFiles(in: old)
-        for name in Self.names(in: old) { unlink("\(old)/\(name)") }
-        rmdir(old)
+        // Not deleted: SQLite would mistake a new file with the same inode for one that the ended process had open.
+        for name in Self.names(in: old) { truncate("\(old)/\(name)", 0) }
         synced = found
         return lost
     }
