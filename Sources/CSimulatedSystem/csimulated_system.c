@@ -2,11 +2,13 @@
 #include "csimulated_system.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -136,6 +138,36 @@ uint32_t arc4random(void) {
 
 /// The entry of Swift's runtime, which its own libraries also call without the C library.
 void swift_stdlib_random(void *buffer, size_t count) { getrandom(buffer, count, 0); }
+
+/// SQLite reads this file. A descriptor of a file in memory with the simulation's random numbers.
+static int open_random(void) {
+    char bytes[4096];
+    simulated->random(bytes, sizeof bytes);
+    int descriptor = memfd_create("random", MFD_CLOEXEC);
+    if (descriptor < 0 || pwrite(descriptor, bytes, sizeof bytes, 0) != sizeof bytes) give_up("no random numbers");
+    return descriptor;
+}
+
+static int open_file(const char *path, int flags, mode_t mode) {
+    if (simulated != NULL && strcmp(path, "/dev/urandom") == 0) return open_random();
+    return (int)direct(SYS_openat, AT_FDCWD, (long)path, flags, mode, 0, 0);
+}
+
+int open(const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    return open_file(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    return open_file(path, flags | O_LARGEFILE, mode);
+}
 
 // MARK: - The disk
 

@@ -6,19 +6,16 @@ final class StateCheck {
     private let database: DatabaseQueue
     private var checked = ""
 
-    /// Nil while there is no state.
-    init?(directory: String) {
+    /// - Throws: `DatabaseError` while there is no state.
+    init(directory: String) throws {
         var configuration = Configuration()
         configuration.readonly = true
-        guard let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite", configuration: configuration) else {
-            return nil
-        }
-        self.database = database
+        database = try DatabaseQueue(path: "\(directory)/bot.sqlite", configuration: configuration)
     }
 
     /// The newest checkpoint, as JSON text. Nil if there is none, or it is the one that the last call returned.
-    func newCheckpoint() -> String? {
-        let newest = try? database.read { database in
+    func newCheckpoint() throws -> String? {
+        let newest = try database.read { database in
             try String.fetchOne(database, sql: "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
         }
         guard let newest, newest != checked else { return nil }

@@ -7,6 +7,8 @@ internal import Glibc
 final class Disk {
     /// By inode, because files are synced before they get their name.
     private var synced: [UInt64: [UInt8]] = [:]
+    /// Open, so that the inode of a deleted file is not used again. Closed with the files of the process.
+    private var kept: Set<UInt64> = []
     /// Whether a file was synced since this was last cleared.
     var hasSynced = false
 
@@ -16,7 +18,9 @@ final class Disk {
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
         var content = [UInt8](repeating: 0, count: Int(information.st_size))
         let count = pread(descriptor, &content, content.count, 0)
-        synced[UInt64(information.st_ino)] = Array(content.prefix(max(0, count)))
+        let inode = UInt64(information.st_ino)
+        synced[inode] = Array(content.prefix(max(0, count)))
+        if kept.insert(inode).inserted { _ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
     }
 
     /// Makes the folder in which the next process finds the files of an ended one.
@@ -38,7 +42,7 @@ final class Disk {
         Self.closeFiles(in: old)
         // Not deleted: SQLite would mistake a new file with the same inode for one that the ended process had open.
         for name in Self.names(in: old) { truncate("\(old)/\(name)", 0) }
-        synced = found
+        (synced, kept) = (found, [])
         return lost
     }
 

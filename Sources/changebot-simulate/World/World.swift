@@ -157,8 +157,10 @@ final class World {
     private func checkState() {
         guard disk.hasSynced else { return }
         disk.hasSynced = false
-        guard let process, process.ending == nil, let checkpoint = process.openState()?.newCheckpoint() else { return }
-        checkCheckpoint(checkpoint, "the checkpoint")
+        guard let process, process.ending == nil, let state = process.openState() else { return }
+        do { if let checkpoint = try state.newCheckpoint() { checkCheckpoint(checkpoint, "the checkpoint") } } catch {
+            story.tell("state", "\(error)")
+        }
     }
 
     /// Everything up to a checkpoint is done.
