@@ -61,6 +61,10 @@ struct Simulate: ParsableCommand {
         guard seeds > 0, steps > 0, parallel > 0 else {
             throw ValidationError("--seeds, --steps and --parallel must be positive")
         }
+        guard seeds == 1 || (until == nil && !story) else {
+            throw ValidationError("--until and --story are for one seed: leave out --seeds")
+        }
+        guard seed <= UInt64.max - UInt64(seeds) else { throw ValidationError("--seed is too large") }
         _ = try faultKinds()
     }
 

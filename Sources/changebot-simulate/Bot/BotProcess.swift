@@ -65,7 +65,9 @@ final class BotProcess: @unchecked Sendable {
 
     /// Opens the state next to the bot, once there is one.
     func openState() -> StateCheck? {
-        if state == nil { do { state = try StateCheck(directory: directory) } catch { world.story.tell("state", "\(error)") } }
+        if state == nil {
+            do { state = try StateCheck(directory: directory) } catch { world.story.tell("state", "\(error)") }
+        }
         return state
     }
 }

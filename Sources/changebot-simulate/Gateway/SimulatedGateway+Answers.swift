@@ -7,7 +7,7 @@ struct GatewayMessage {
     /// Decoded, without the database.
     let path: String
     let query: [String: String]
-    let body: [UInt8]
+    var body: [UInt8]
     let author: StoredRevision.Author
 
     /// For the story.
@@ -24,6 +24,8 @@ struct GatewayAnswer {
     var body: [UInt8]
     /// For the story.
     var summary = ""
+    /// The position that a feed has reached, as JSON text.
+    var reached: String?
 
     init(status: Int = 200, _ body: String, summary: String = "") {
         (self.status, self.body, self.summary) = (status, Array(body.utf8), summary)
@@ -95,10 +97,13 @@ extension SimulatedGateway {
             let body = includesDocuments ? #","doc":\#(text(of: winner, document.id))"# : ""
             return #"{"seq":\#(sequence(reached)),"id":"\#(document.id)"\#(body),"changes":[\#(revisions)]\#(deleted)}"#
         }
-        let last = dialect == .couchDB ? sequence(found.end) : "\"\(sequence(found.end))\""
-        return GatewayAnswer(
+        let reached = sequence(found.end)
+        let last = dialect == .couchDB ? reached : "\"\(reached)\""
+        var answer = GatewayAnswer(
             "{\"results\":[\n\(rows.joined(separator: "\n,"))\n],\n\"last_seq\":\(last)}\n",
-            summary: "\(rows.count) changes up to \(last)")
+            summary: "\(rows.count) changes up to \(reached)")
+        answer.reached = reached
+        return answer
     }
 
     /// CouchDB writes its members first, and Sync Gateway last.
@@ -128,9 +133,10 @@ extension SimulatedGateway {
     /// In this answer, Sync Gateway sorts the members.
     private func sortedText(of revision: StoredRevision, _ id: String) -> String {
         guard dialect == .syncGateway else { return text(of: revision, id) }
-        let own = [
-            ("_id", #""_id":"\#(id)""#), ("_rev", #""_rev":"\#(revision.id)""#),
-        ] + (revision.isDeleted ? [("_deleted", #""_deleted":true"#)] : [])
+        let own =
+            [
+                ("_id", #""_id":"\#(id)""#), ("_rev", #""_rev":"\#(revision.id)""#),
+            ] + (revision.isDeleted ? [("_deleted", #""_deleted":true"#)] : [])
         let members = own + revision.body.members.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) }
         return "{\(members.sorted { $0.0 < $1.0 }.map(\.1).joined(separator: ","))}"
     }

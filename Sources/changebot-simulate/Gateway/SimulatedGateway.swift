@@ -31,8 +31,11 @@ final class SimulatedGateway {
     var noteWrite: (StoredDocument, StoredRevision, StoredRevision?) -> Void = { _, _, _ in }
     /// Called with each `_local` document that is written.
     var noteLocalWrite: (String, JSONValue) -> Void = { _, _ in }
-    /// Forgets some writes that it has acknowledged. For tests of the simulation itself.
+    // For ``Breakage``.
+    /// Which writes it acknowledges without storing them.
     var losesWrite: (String, StoredRevision.Author) -> Bool = { _, _ in false }
+    /// Whether bots may write without the current revision.
+    var ignoresRevisions = false
 
     init(_ dialect: GatewayDialect, _ scheduler: Scheduler, seed: UInt64) {
         positions = FeedPositions(dialect: dialect)
@@ -56,7 +59,8 @@ final class SimulatedGateway {
     ) -> WriteResult {
         let document = documents[id] ?? StoredDocument(id: id)
         let parent: StoredRevision?
-        switch document.parent(ofWriteWith: revision) {
+        let given = ignoresRevisions && author != .user ? document.winner?.id : revision
+        switch document.parent(ofWriteWith: given) {
         case nil: return .conflict
         case StoredDocument.Parent.none?: parent = nil
         case .revision(let found)?: parent = found

@@ -82,10 +82,11 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     private func ask(_ exchange: Exchange, _ reply: @escaping (GatewayAnswer) -> Void) {
         do {
-            try world.gateway.answer(exchange.message) { [world, owner] answer in
+            let message = world.breakage?.broken(exchange.message) ?? exchange.message
+            try world.gateway.answer(message) { [world, owner] answer in
                 let detail = answer.summary.isEmpty ? "" : ": \(answer.summary)"
                 world.story.tell("gateway", "to bot \(owner), \(exchange.message.summary) -> \(answer.status)\(detail)")
-                reply(answer)
+                reply(world.breakage?.broken(answer) ?? answer)
             }
         } catch { world.stop("the simulated gateway does not know \(exchange.message.summary): \(error)") }
     }
@@ -117,6 +118,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             world.scheduler.after(latency) { [self] in
                 deliver(exchange) { if middle < length { $0.append(Array(answer.body[middle..<length])) } }
                 guard !isCut else { return fail(exchange, .connectionClosed, "the connection was closed") }
+                if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
                 finish(exchange) { $0.end() }
             }
         }

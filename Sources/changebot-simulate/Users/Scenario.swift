@@ -28,10 +28,17 @@ enum Scenario {
     }()
 
     /// What a rule does to a document.
-    enum Effect: Equatable {
+    enum Effect: Equatable, CustomStringConvertible {
         /// Adds this member at the end; puts this other document before.
         case merge(member: String, put: String?)
         case delete
+
+        var description: String {
+            switch self {
+            case .merge(let member, _): member
+            case .delete: "to be deleted"
+            }
+        }
     }
 
     /// The effect that a document needs; nil if it is as the rules want it.

@@ -97,14 +97,6 @@ final class Scheduler {
         }
         return ready.remove(at: index)
     }
-
-    /// How many works are ready, and how many wait for a time, for each owner.
-    var waiting: [Owner: (ready: Int, timers: Int)] {
-        var counts: [Owner: (ready: Int, timers: Int)] = [:]
-        for work in ready { counts[work.owner, default: (0, 0)].ready += 1 }
-        for timer in timers { counts[timer.work.owner, default: (0, 0)].timers += 1 }
-        return counts
-    }
 }
 
 extension Duration {

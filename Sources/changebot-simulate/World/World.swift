@@ -12,6 +12,7 @@ final class World {
     let story: Story
     let faults: Faults
     let gateway: SimulatedGateway
+    let breakage: Breakage?
     private let disk: Disk
     private let users: Users
     private var numbers: SplitMix64
@@ -26,6 +27,7 @@ final class World {
         var seeds = SplitMix64(seed: settings.seed)
         scheduler = Scheduler(seed: seeds.next())
         disk = Disk()
+        breakage = settings.breakage
         story = Story(scheduler, isShown: settings.showsStory)
         faults = Faults(settings.faults, seed: seeds.next())
         gateway = SimulatedGateway(settings.dialect, scheduler, seed: seeds.next())
@@ -39,7 +41,12 @@ final class World {
             guard let checkpoint = body["checkpoint"], checkpoint.kind != .null else { return }
             checkCheckpoint(String(decoding: checkpoint.bytes, as: UTF8.self), "the copy of the checkpoint")
         }
-        settings.breakage?.breakGateway(gateway)
+        breakage?.breakGateway(gateway)
+    }
+
+    /// The bot has got a feed.
+    func noteFeed(until last: String) {
+        if let breakage, let process { breakage.noteFeed(until: last, stateIn: process.directory) }
     }
 
     var userActions: [String: Int] { users.actions }
@@ -83,7 +90,7 @@ final class World {
     }
 
     private func runStep() {
-        guard scheduler.runStep() else { return stop("no progress: nothing waits for a time") }
+        guard scheduler.runStep() else { return stop("no progress: nothing is ready, and nothing waits for a time") }
         noteEnd()
         checkState()
         guard let process, process.ending == nil, let fault = faults.ofNextStep() else { return }
