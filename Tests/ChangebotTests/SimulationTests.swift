@@ -28,23 +28,25 @@ import Testing
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(kind) }
             #expect(line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0 > 0, "\(kind)")
         }
-        let alone = try await simulate("--seed", "21", "--steps", "8000").output.split(separator: "\n")[0]
+        let alone = try #require(
+            try await simulate("--seed", "21", "--steps", "8000").output.split(separator: "\n").first)
         #expect(result.output.split(separator: "\n").contains(alone))
     }
 
+    /// Within 20,000 steps. The same error may first violate one guarantee or another.
     @Test(
         arguments: [
             ("lost-put", "1. Other documents are written first"),
             ("lost-write", "1. The checkpoint never passes unfinished work"),
             ("early-checkpoint", "1. The checkpoint never passes unfinished work"),
-            ("overwritten-edit", "2. Rules change only what they name"),
+            ("overwritten-edit", "(2. Rules change only what they name|5. No edit is overwritten)"),
             ("rewritten-number", "2. Rules change only what they name"),
             ("endless-rule", "2. Rules change only what they name"),
         ], ["1", "2"])
     func errorIsFound(error: (name: String, guarantee: String), seed: String) async throws {
-        let result = try await simulate("--seed", seed, "--steps", "10000", "--break", error.name)
+        let result = try await simulate("--seed", seed, "--steps", "20000", "--break", error.name)
         #expect(result.code == 1, "\(result.errors)")
-        #expect(result.output.contains("guarantee  \(error.guarantee)"), "\(result.output)")
+        #expect(try result.output.contains(Regex("guarantee  \(error.guarantee)")), "\(result.output)")
     }
 
     @Test func failureIsReplayed() async throws {

@@ -18,7 +18,7 @@ enum FaultKind: String, CaseIterable {
     case silence
     /// The gateway gets the request twice: a proxy sends it again. The client gets the second answer.
     case doubledRequest = "doubled-request"
-    /// The gateway is away for a while.
+    /// The gateway is unreachable for a while.
     case outage
     /// The process is killed between two steps, and started again.
     case kill
@@ -76,7 +76,7 @@ final class Faults {
         return note(numbers.pick(FaultKind.ofProcesses.filter(kinds.contains)))
     }
 
-    /// Whether this kind occurs in this round, once in so many rounds.
+    /// Whether this kind occurs in this round: on average, once in this number of rounds.
     func occurs(_ kind: FaultKind, onceIn rounds: Int) -> Bool { kinds.contains(kind) && numbers.chance(rounds) }
 
     @discardableResult

@@ -70,7 +70,7 @@ final class Scheduler {
         timers.removeAll { $0.work.owner == owner }
     }
 
-    /// The process does nothing for a while, and nobody else either.
+    /// All processes do nothing for a while.
     func sleep(_ nanoseconds: Int64) { uptime += nanoseconds }
 
     /// Does one work.
