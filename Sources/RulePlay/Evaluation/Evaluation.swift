@@ -17,7 +17,7 @@ struct Evaluation: Sendable {
     private static let visibleLimit = 200
     /// Longer documents are decided last and one by one, because the rules may take seconds for each.
     static let longDocument = 1 << 20
-    /// A decision can't be interrupted, so long documents wait until the text has not changed for this time.
+    /// Long documents wait until the text has not changed for this time, because their decisions can't be interrupted.
     private static let longDocumentDelay: Duration = .milliseconds(300)
     /// Programs that take long must not keep the machine busy for minutes.
     private static let countTime: Duration = .seconds(60)
