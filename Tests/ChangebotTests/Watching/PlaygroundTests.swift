@@ -186,6 +186,9 @@ struct PlaygroundTests {
             _ = try await browser.value("at('keepMine').click()")
             try await browser.wait(until: "at('state').textContent === 'saved'")
             #expect(try text(file).contains("# mine"))
+            // Regression: a full stop followed the question mark.
+            _ = try await browser.value("showConflict(new Failure(0, { error: 'is it still running?' }))")
+            #expect(try await browser.text("at('conflictText').textContent") == "is it still running?")
         }
     }
 
