@@ -35,6 +35,7 @@ struct TokenFetch: Sendable {
         let secret = try client.secret.read("client secret")
         var form = Form(fields: [("grant_type", "client_credentials")], secret: secret)
         if let scope = client.scope { form.fields.append(("scope", scope)) }
+        if let audience = client.audience { form.fields.append(("audience", audience)) }
         switch client.form {
         case .basic:
             form.credentials = .basic(user: Self.encoded(client.clientID), password: Self.encoded(secret))

@@ -22,12 +22,17 @@ package enum TokenMethod: Sendable, Hashable {
         package let secret: TokenSecret
         /// Nil: the server's default.
         package let scope: String?
+        /// The API that the token is for, as Auth0 needs it. Nil: the server's default.
+        package let audience: String?
         package let form: Form
 
         /// Stores the values unchanged.
-        package init(server: TokenServer, clientID: String, secret: TokenSecret, scope: String?, form: Form) {
+        package init(
+            server: TokenServer, clientID: String, secret: TokenSecret, scope: String?, audience: String? = nil,
+            form: Form
+        ) {
             (self.server, self.clientID, self.secret) = (server, clientID, secret)
-            (self.scope, self.form) = (scope, form)
+            (self.scope, self.audience, self.form) = (scope, audience, form)
         }
     }
 

@@ -47,6 +47,19 @@ import Testing
         #expect(request.values(of: "authorization") == ["Basic " + credentials])
     }
 
+    @Test func audienceIsSent() async throws {
+        let seen = Monitor<[TestRequest]>([])
+        let server = try server(seen)
+        _ = try await fetch(
+            .clientCredentials(
+                .init(
+                    server: TokenServer(url: server.url("/token")), clientID: "bot", secret: .text("s3cret"),
+                    scope: nil,
+                    audience: "https://api.example/", form: .basic)))
+        #expect(
+            seen.with { $0 }.map(\.text) == ["grant_type=client_credentials&audience=https%3A%2F%2Fapi.example%2F"])
+    }
+
     @Test func clientIdentifiesItselfInTheForm() async throws {
         let seen = Monitor<[TestRequest]>([])
         let server = try server(seen)

@@ -157,6 +157,7 @@ import Testing
         let withoutOption = [
             "user", "password-file", "password-credential", "token-file", "token-credential", "engine-user",
             "engine-password-file", "token-url", "client-id", "client-secret-file", "client-secret-credential", "scope",
+            "audience",
             "client-auth", "api-key-file", "api-key-credential", "token-command", "token-ca-file",
         ]
         for key in SettingKey.all where !withoutOption.contains(key.option) {
@@ -247,6 +248,7 @@ import Testing
                 "'token_url' is set, but 'client_secret_file' is not"
             ),
             (["scope": "s"], [:], 78, "'scope' is set, but 'token_url' is not: OAuth client credentials need"),
+            (["audience": "a"], [:], 78, "'audience' is set, but 'token_url' is not: OAuth client credentials need"),
             (["api_key_file": "k", "scope": "s"], [:], 78, "'api_key_file' and 'scope' are two ways to get a token"),
             (
                 ["api_key_file": "k", "token_command": "c"], [:], 78,
@@ -296,13 +298,16 @@ import Testing
             let path = folder + "/secret"
             try Data("s3cret\n".utf8).write(to: URL(fileURLWithPath: path))
             let client = try credentials(
-                ["token_url": "https://id.example/t", "client_id": "bot", "client_secret_file": path, "scope": "a b"])
+                [
+                    "token_url": "https://id.example/t", "client_id": "bot", "client_secret_file": path, "scope": "a b",
+                    "audience": "api",
+                ])
             #expect(
                 try client.tokenMethod()
                     == .clientCredentials(
                         .init(
                             server: TokenServer(url: "https://id.example/t"), clientID: "bot", secret: .file(path),
-                            scope: "a b", form: .basic)))
+                            scope: "a b", audience: "api", form: .basic)))
             #expect(try client.read() == nil && client.file?.path == path)
             let key = try credentials([:], ["CHANGEBOT_API_KEY": "k"])
             #expect(

@@ -108,6 +108,54 @@ import Testing
         }
     }
 
+    /// A content is the client's own, so another client asks for it itself.
+    @Test func renewedTokenDownloads() async throws {
+        try await BotTestBed.with { bed in
+            try "s3cret\n".write(toFile: bed.directory + "/secret", atomically: true, encoding: .utf8)
+            let tokens = try TestReceiver { _, number in
+                number == 0
+                    ? .answer(503)
+                    : .answer(
+                        200, headers: ["Content-Type: application/json"],
+                        body: #"{"access_token":"t\#(number)","expires_in":3600}"#)
+            }
+            let pictures = try Pictures { connection, request, _ in
+                // The first token has been revoked.
+                guard request.values(of: "Authorization") == ["Bearer t2"] else { return try connection.answer(401) }
+                try connection.answer(headers: Self.png, body: "picture")
+            }
+            let rules = try pictures.rules(
+                bed, "token_url: '\(tokens.server.url("/token"))', client_id: bot, client_secret_file: secret")
+            try await bed.load((0..<20).map { Self.document("d\($0)", "/\($0).png") })
+            let counters = try await bed.runOnce(try bed.rules(rules), configure: Self.withFastRetries)
+            #expect(counters.written == 20)
+            #expect(try deadLetters(bed, rules).isEmpty)
+            #expect(tokens.requests.count == 3)
+        }
+    }
+
+    @Test func refusedTokensDelayDownloads() async throws {
+        try await BotTestBed.with { bed in
+            try "s3cret\n".write(toFile: bed.directory + "/secret", atomically: true, encoding: .utf8)
+            let tokens = try TestReceiver { _, _ in .answer(401, body: #"{"error":"invalid_client"}"#) }
+            let pictures = try Pictures { connection, _, _ in
+                try connection.answer(headers: Self.png, body: "picture")
+            }
+            let rules = try pictures.rules(
+                bed, "token_url: '\(tokens.server.url("/token"))', client_id: bot, client_secret_file: secret")
+            try await bed.load([Self.document("a", "/a.png")])
+            let error = await #expect(throws: RunError.self) {
+                try await bed.runOnce(try bed.rules(rules)) { settings in
+                    Self.withFastRetries(&settings)
+                    settings.delivery.retries.retryFor = .milliseconds(300)
+                }
+            }
+            #expect(error?.description.contains("check client_id and the client secret") == true)
+            #expect(pictures.requests("/a.png").isEmpty)
+            #expect(try deadLetters(bed, rules).isEmpty)
+        }
+    }
+
     @Test(arguments: ["ETag: \"a\u{1}b\"", "Last-Modified: \u{7}", "ETag: " + String(repeating: "a", count: 60_000)])
     func unusableValidatorIsForgotten(header: String) async throws {
         try await BotTestBed.with { bed in

@@ -228,6 +228,11 @@ import Testing
             "'types' must be a list of media types: types: [image/png, image/*]; correct it"
         ),
         ("url: 'https://h', folder: a", "'folder' is for 'file' only; remove it, or replace 'url' with file: PATH"),
+        (
+            "url: 'https://h', token_file: t, token_command: a",
+            "'token_file' and 'token_command' are two ways to log in; remove one"
+        ),
+        ("file: a.png, token_url: 'https://i'", "'token_url' is for 'url' only; write url: https://…, or remove it"),
         ("url: 'http://h', ca_file: a", "'ca_file' has no meaning with http://; write https://"),
     ])
     func invalidDownloadsAreRefused(keys: String, message: String) {
@@ -247,6 +252,8 @@ import Testing
             "version: 1\nrules: [{name: a, when: {}, then: [attach: {name: i, url: 'https://h', token_file: t}]}]\n",
             path: "rules/r.yaml")
         #expect(
-            rules.downloadSources == [DownloadSource(origin: "https://h", tokenFile: "rules/t", caFile: nil)])
+            rules.downloadSources == [
+                DownloadSource(origin: "https://h", tokenFile: "rules/t", tokens: nil, caFile: nil)
+            ])
     }
 }

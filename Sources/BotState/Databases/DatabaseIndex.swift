@@ -151,6 +151,19 @@ package final class DatabaseIndex: Sendable {
         }
     }
 
+    /// All entries, and an empty one for each state without an entry: a crash ended the first work on its database.
+    package func allWithStates() throws(StateError) -> [String: Entry] {
+        var entries = try all()
+        let files = FileManager.default
+        for segment in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
+            guard let name = KeyspaceName.name(ofPathSegment: segment), entries[name] == nil,
+                (try? files.contentsOfDirectory(atPath: "\(folder)/\(segment)")) != nil
+            else { continue }
+            entries[name] = Entry()
+        }
+        return entries
+    }
+
     /// Replaces the entry of a database.
     package func save(_ name: String, _ entry: Entry) async throws(StateError) {
         do {

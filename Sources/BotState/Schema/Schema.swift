@@ -88,8 +88,8 @@ package enum Schema {
             "trace", since: 3,
             [.rowid, .bytes("id"), .int("at"), .text("kind"), .bytes("details")],
             indexes: [.on("id", "rowid")]),
-        // Downloaded attachments and their servers' validators, the oldest first. `token_file` is empty if there is
-        // none.
+        // Downloaded attachments and their servers' validators, the oldest first. `token_file` is that file, or the
+        // client for which tokens are issued; empty without a token.
         Table(
             "download", key: ["url", "token_file"],
             [

@@ -28,14 +28,14 @@ extension Ledger {
     /// The maximum number of downloads that are remembered.
     private static let downloadLimit = 100_000
 
-    /// - Parameter tokenFile: Empty if there is none: with a token the server may send different content.
-    package func download(of url: String, tokenFile: String) async throws(StateError) -> DownloadRecord? {
+    /// - Parameter client: As whom the bot asks. Empty: without a token.
+    package func download(of url: String, client: String) async throws(StateError) -> DownloadRecord? {
         try await read { database in
             try database.rows(
                 """
                     SELECT etag, last_modified, sha1, md5, length, content_type FROM download
                     WHERE url = ? AND token_file = ?
-                """, [TextAsBytes(url), TextAsBytes(tokenFile)]
+                """, [TextAsBytes(url), TextAsBytes(client)]
             ).first.map { row in
                 DownloadRecord(
                     etag: row["etag"], lastModified: row["last_modified"], sha1: row["sha1"], md5: row["md5"],
@@ -47,9 +47,9 @@ extension Ledger {
     /// Stores or deletes a download record. Beyond 100,000, the oldest are deleted.
     ///
     /// - Parameter record: Nil: the server sends no validators.
-    package func note(_ record: DownloadRecord?, of url: String, tokenFile: String) async throws(StateError) {
+    package func note(_ record: DownloadRecord?, of url: String, client: String) async throws(StateError) {
         try await write { database in
-            let key: [(any StateArgument)?] = [TextAsBytes(url), TextAsBytes(tokenFile)]
+            let key: [(any StateArgument)?] = [TextAsBytes(url), TextAsBytes(client)]
             try database.execute("DELETE FROM download WHERE url = ? AND token_file = ?", key)
             guard let record else { return }
             try database.execute(

@@ -94,7 +94,8 @@ struct CountsTask: BackgroundTask {
         // A rule was added or removed meanwhile: the next pass counts the new set.
         guard counts.incomplete == rules else { return }
         let names: Logger.Metadata = [LogKey.rules: "\(counts.incompleteNames)"]
-        delivery.logger.notice("counting all documents for new and changed rules", metadata: names)
+        delivery.logger.log(
+            level: delivery.logger.stepLevel, "counting all documents for new and changed rules", metadata: names)
         try await counts.restart(rules)
         try await enqueueAll(enqueuer)
         // Members with other rules request recounts of the documents that they could not count, and only then report
@@ -109,7 +110,8 @@ struct CountsTask: BackgroundTask {
         // If another rule was added meanwhile, the next pass starts over.
         guard try await counts.uncountedRules() == rules else { return }
         try await counts.complete()
-        delivery.logger.notice("counted all documents for new and changed rules", metadata: names)
+        delivery.logger.log(
+            level: delivery.logger.stepLevel, "counted all documents for new and changed rules", metadata: names)
     }
 
     private func enqueueAll(_ enqueuer: any CandidateEnqueuer) async throws {

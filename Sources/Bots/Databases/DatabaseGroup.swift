@@ -45,6 +45,8 @@ package struct DatabaseGroup: Service {
         var writers = 2
         /// Documents in the pipeline of one database.
         var documents = 250
+        /// Called when no database is open any more and none waits for its turn, each time.
+        package var whenQuiet: @Sendable () -> Void = {}
 
         package init() {}
     }
@@ -83,7 +85,7 @@ package struct DatabaseGroup: Service {
     package func run() async throws {
         ruleSet.prepare()
         await report.watch(totals)
-        let run = DatabaseGroupRun(self, entries: try index.all())
+        let run = DatabaseGroupRun(self, entries: try index.allWithStates())
         try await withGracefulShutdownHandler {
             try await run.run()
         } onGracefulShutdown: {

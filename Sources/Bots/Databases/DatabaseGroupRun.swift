@@ -35,6 +35,8 @@ final class DatabaseGroupRun: Sendable {
         /// Whether the databases were listed once.
         var hasListed = false
         var hasWarnedOfNone = false
+        /// Whether no database was open or waited when that was last looked at.
+        var isQuiet = true
         /// Whether the work on a database has succeeded.
         var hasWorked = false
         /// The error that ends the run.
@@ -93,6 +95,7 @@ final class DatabaseGroupRun: Sendable {
                     let isCrowded = state.schedule.isCrowded
                     for session in state.sessions.values { session.note(isCrowded: isCrowded) }
                     note(state)
+                    noteQuiet(&state)
                     if isOver(state) { return }
                     let due = state.isStopping ? nil : state.schedule.nextDue(moment)
                     if let due { try await arrived.wait(until: due) } else { try await arrived.wait() }
@@ -103,6 +106,12 @@ final class DatabaseGroupRun: Sendable {
         }
         if let failure = state.failure { throw failure }
         if group.bot.isOneShot { try checkFailures(state) }
+    }
+
+    private func noteQuiet(_ state: inout State) {
+        let isQuiet = state.schedule.isIdle && state.sessions.isEmpty
+        if isQuiet, !state.isQuiet { group.settings.whenQuiet() }
+        state.isQuiet = isQuiet
     }
 
     private func takeEvents() -> [Event] {
@@ -225,7 +234,11 @@ final class DatabaseGroupRun: Sendable {
     ) async throws {
         for row in rows where group.selects(row.database) {
             let name = row.database
-            if row.isDeletion { state.entries[name]?.missingSince = moment.seconds }
+            if row.isDeletion, state.entries[name] != nil || state.sessions[name] != nil {
+                state.entries[name, default: DatabaseIndex.Entry()].missingSince = moment.seconds
+                // At once: after a crash, too, the next session must know.
+                try await save(name, state)
+            }
             if missing.contains(name) {
                 if state.schedule.knows(name) { try await drop(name, &state) }
                 continue
@@ -233,7 +246,8 @@ final class DatabaseGroupRun: Sendable {
             if !state.schedule.knows(name) { add(name, &state) }
             // Its own feed reads the change, unless the session ends just now.
             if let session = state.sessions[name], !session.isAbandoned {
-                session.noteAnnouncement()
+                // It was created again meanwhile: what the session knows is about the former database.
+                if row.isDeletion { session.abandon() } else { session.noteAnnouncement() }
             } else {
                 noteChange(name, &state)
             }
@@ -268,7 +282,9 @@ final class DatabaseGroupRun: Sendable {
         state.sessions[name]?.abandon()
         state.failures[name] = nil
         group.logger.info("a database is gone", metadata: [LogKey.database: "\(name)"])
-        guard var entry = state.entries[name] else { return }
+        // While it is worked on for the first time, it has a state, but no entry yet.
+        guard state.entries[name] != nil || state.sessions[name] != nil else { return }
+        var entry = state.entries[name] ?? DatabaseIndex.Entry()
         entry.missingSince = entry.missingSince ?? moment.seconds
         state.entries[name] = entry
         try await save(name, state)
@@ -281,7 +297,9 @@ final class DatabaseGroupRun: Sendable {
             try await save(name, state)
             return
         }
-        guard now - since > group.settings.keptWhileMissing, state.sessions[name] == nil else { return }
+        guard now - since > group.settings.keptWhileMissing, state.sessions[name] == nil,
+            !group.bot.delivery.isDryRun
+        else { return }
         state.entries[name] = nil
         try await group.index.forget(name)
     }

@@ -56,8 +56,8 @@ struct StandbyLog {
         case .runs(let holder):
             predecessor = holder
             guard isNew(holder) else { return }
-            logger.notice(
-                "on standby: another member is active",
+            logger.log(
+                level: logger.stepLevel, "on standby: another member is active",
                 metadata: [LogKey.fleet: fleet, LogKey.holder: "\(holder)"])
         }
     }

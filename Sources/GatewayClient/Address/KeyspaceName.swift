@@ -30,6 +30,9 @@ extension KeyspaceName {
     /// The path segment for a name as the server lists it: CouchDB's names may contain slashes.
     package static func pathSegment(of name: String) -> String { name.percentEncoded }
 
+    /// The name whose segment of a path this is. Nil if it is not valid.
+    package static func name(ofPathSegment segment: String) -> String? { segment.percentDecoded }
+
     /// Whether it names a collection other than the default one.
     package var isNamedCollection: Bool {
         let collection = pathSegment.split(separator: ".").dropFirst()

@@ -7,12 +7,12 @@ struct DownloadCache: Sendable {
 
     struct Key: Hashable, Sendable {
         let url: String
-        /// Part of the key, because a server may return other content for a token. Empty: no token.
-        let tokenFile: String
+        /// Part of the key, because a server may return other content to another client. Empty: without a token.
+        let client: String
 
-        init(url: String, tokenFile: String) { (self.url, self.tokenFile) = (url, tokenFile) }
+        init(url: String, client: String) { (self.url, self.client) = (url, client) }
 
-        init(_ request: DownloadRequest) { self.init(url: request.url, tokenFile: request.tokenFile ?? "") }
+        init(_ request: DownloadRequest) { self.init(url: request.url, client: request.client) }
     }
 
     struct Entry: Sendable {

@@ -1,3 +1,4 @@
+internal import AccessTokens
 internal import BotState
 internal import Encodings
 internal import HTTPTransport
@@ -24,16 +25,27 @@ struct DownloadExchange: Sendable {
     let request: DownloadRequest
     /// The record of an earlier download, for a conditional request. Nil: the content is needed.
     let known: DownloadRecord?
+    /// That of the token file.
     let token: String?
 
     /// Follows no redirect, and reads at most `max_size` bytes.
     func run(_ client: HTTPClient) async -> Outcome {
-        do throws(HTTPTransportError) { return try await judge(try await client.send(httpRequest)) } catch {
+        do {
+            guard let tokens = request.tokens else { return try await judge(try await client.send(httpRequest(token))) }
+            return try await judge(
+                try await tokens.authorize(request.place, send: { try await client.send(httpRequest($0.text)) }))
+        } catch let error as HTTPTransportError {
             return judge(error)
+        } catch let error as TokenError {
+            return .failed(ReceiverFailure(error))
+        } catch {
+            return .failed(
+                error as? ReceiverFailure
+                    ?? ReceiverFailure(reason: "\(error)", summary: "\(error)", cause: .brokenOff))
         }
     }
 
-    private var httpRequest: HTTPRequest {
+    private func httpRequest(_ token: String?) -> HTTPRequest {
         var headers = [(name: "Accept", value: request.types.joined(separator: ", "))]
         if let etag = known?.etag { headers.append(("If-None-Match", etag)) }
         if let date = known?.lastModified { headers.append(("If-Modified-Since", date)) }
@@ -53,7 +65,11 @@ struct DownloadExchange: Sendable {
         case 300..<400:
             return refused(
                 "answered HTTP \(status), a redirect; redirects are not followed: set 'url' to the new address")
-        case 401, 403: return refused("answered HTTP \(status): check 'token_file', and the token's permissions")
+        case 401, 403:
+            let remedy =
+                request.tokens == nil
+                ? "check 'token_file', and the token's permissions" : "check the permissions of its client"
+            return refused("answered HTTP \(status): \(remedy)")
         case 404, 410: return refused("answered HTTP \(status): there is no such content")
         default: return refused("answered HTTP \(status) instead of content")
         }

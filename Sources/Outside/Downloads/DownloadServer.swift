@@ -112,7 +112,7 @@ final class DownloadServer {
 
     /// When the request for the same content began, for any document. Nil: none is in flight.
     func start(of request: DownloadRequest) -> Instant? {
-        inProgress.first { $0.key.url == request.url && $0.key.tokenFile == request.tokenFile }?.value.since
+        inProgress.first { $0.key.url == request.url && $0.key.client == request.client }?.value.since
     }
 
     func begin(_ request: DownloadRequest, for document: String, _ task: Task<Void, Never>, now: Instant) {

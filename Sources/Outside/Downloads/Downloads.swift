@@ -263,7 +263,7 @@ package actor Downloads {
             return cached.record
         }
         guard request.existing != nil else { return nil }
-        let record = try? await ledger.download(of: key.url, tokenFile: key.tokenFile)
+        let record = try? await ledger.download(of: key.url, client: key.client)
         return record.flatMap { $0.canBeValidated && $0.isContent(of: request) ? $0 : nil }
     }
 
@@ -289,7 +289,7 @@ package actor Downloads {
             cache.remove(key)
         }
         let kept = freshness != nil && record.canBeValidated ? record : nil
-        try? await ledger.note(kept, of: key.url, tokenFile: key.tokenFile)
+        try? await ledger.note(kept, of: key.url, client: key.client)
     }
 
     // MARK: - Servers

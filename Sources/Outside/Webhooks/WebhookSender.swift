@@ -154,26 +154,12 @@ package final class WebhookSender: Sendable {
     /// Sends the request. If the receiver refuses the access token, sends it once more with a new one.
     private func response(to effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> HTTPResponse {
         let client = clients.client(for: effect.access.files)
-        guard let tokens = effect.access.tokens?.source else {
+        guard let tokens = effect.access.tokens else {
             return try await client.send(request(effect, identity, token: nil))
         }
-        var token = try await tokens.token()
-        for isRenewed in [false, true] {
-            let response = try await client.send(request(effect, identity, token: token))
-            guard response.status == 401, effect.statuses.verdict(on: 401) == nil else {
-                tokens.noteAccepted(token)
-                return response
-            }
-            await Self.skip(response.body)
-            if isRenewed {
-                await tokens.noteRefused(token)
-            } else if let other = try await tokens.token(insteadOf: token) {
-                token = other
-            } else {
-                break
-            }
-        }
-        throw ReceiverFailure.tokenRefused(by: Self.urlWithoutQuery(effect))
+        return try await tokens.authorize(
+            Self.urlWithoutQuery(effect), isRefusal: { $0.status == 401 && effect.statuses.verdict(on: 401) == nil },
+            send: { try await client.send(request(effect, identity, token: $0)) })
     }
 
     private func request(
@@ -203,7 +189,7 @@ package final class WebhookSender: Sendable {
         if verdict == .retry || verdict == nil,
             let failure = ReceiverFailure(response, of: urlWithoutQuery, isForced: verdict == .retry)
         {
-            await Self.skip(response.body)
+            await response.body.skip()
             throw failure
         }
         switch status {
@@ -216,7 +202,7 @@ package final class WebhookSender: Sendable {
                     + "followed: set 'url' to the new address")
         default:
             let beginning = ContentCodings(response.headers).decodeBeginning(
-                await Self.beginning(response.body), limit: Self.shownBytes)
+                await response.body.beginning(), limit: Self.shownBytes)
             let text = WebhookAnswer.excerpt(ResponseText(response.headers).decodeBeginning(beginning))
             return .refused(
                 "webhook: \(urlWithoutQuery) refused the event with HTTP \(status)"
@@ -227,7 +213,7 @@ package final class WebhookSender: Sendable {
 
     private func accept(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> ExchangeResult {
         guard effect.response != nil else {
-            await Self.skip(response.body)
+            await response.body.skip()
             return .accepted(nil)
         }
         let tooLarge =
@@ -262,18 +248,6 @@ package final class WebhookSender: Sendable {
     private static func unreadable(_ effect: WebhookEffect, _ reason: String, _ remedy: String) -> String {
         "webhook: \(urlWithoutQuery(effect)) accepted the event, but its response can't be decoded and is not merged: \(reason); "
             + "\(remedy), or remove 'response'"
-    }
-
-    /// Reads a short body to its end, so that the connection can be reused. Ignores errors.
-    private static func skip(_ body: HTTPBody) async { _ = await beginning(body, limit: 64 << 10) }
-
-    /// The part of a body that arrives within a second.
-    private static func beginning(_ body: HTTPBody, limit: Int = 4096) async -> [UInt8] {
-        body.extendDeadline(by: .seconds(1))
-        var bytes: [UInt8] = []
-        while bytes.count < limit, let part = try? await body.next() { bytes += part }
-        if bytes.count >= limit { body.cancel() }
-        return bytes
     }
 
     private func judge(_ error: HTTPTransportError, _ effect: WebhookEffect) throws -> ExchangeResult {

@@ -90,6 +90,7 @@ struct BotHost: Sendable {
             let index = try Self.index(catalogue, isDryRun: settings.delivery.isDryRun)
             defer { index.close() }
             var groupSettings = DatabaseGroup.Settings()
+            groupSettings.whenQuiet = Memory.giveBack
             if catalogue.engine != nil { groupSettings.maxActive = DatabaseGroup.Settings.maxActiveInFleet }
             let group = DatabaseGroup(
                 directory: parts.gateway.directory(for: databases), patterns: databases, ruleSet: version.ruleSet,

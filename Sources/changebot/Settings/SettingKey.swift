@@ -73,6 +73,7 @@ struct SettingKey: Sendable {
         SettingKey("client_secret_file", .bot, .path),
         SettingKey("client_secret_credential", .bot),
         SettingKey("scope", .bot),
+        SettingKey("audience", .bot),
         SettingKey("client_auth", .bot, fallback: TokenMethod.ClientCredentials.Form.basic.rawValue),
         SettingKey("api_key_file", .bot, .path),
         SettingKey("api_key_credential", .bot),

@@ -5,7 +5,7 @@ internal import AccessTokens
 struct TokenSettings {
     private static let clientSecrets = ["client-secret", "client-secret-file", "client-secret-credential"]
     private static let apiKeys = ["api-key", "api-key-file", "api-key-credential"]
-    private static let client = ["client-id"] + clientSecrets + ["scope", "client-auth"]
+    private static let client = ["client-id"] + clientSecrets + ["scope", "audience", "client-auth"]
 
     /// All settings, those with secrets included.
     static let options = ["token-url"] + client + apiKeys + ["token-command", "token-ca-file"]
@@ -73,7 +73,7 @@ struct TokenSettings {
         return .clientCredentials(
             TokenMethod.ClientCredentials(
                 server: try server(nil), clientID: environment["client-id"] ?? "", secret: secret,
-                scope: environment["scope"], form: form ?? .basic))
+                scope: environment["scope"], audience: environment["audience"], form: form ?? .basic))
     }
 
     private func server(_ usual: String?) throws(CommandError) -> TokenServer {

@@ -13,4 +13,9 @@ enum Memory {
         mallopt(M_MMAP_THRESHOLD, 640 << 10)
         mallopt(M_ARENA_MAX, 2)
     }
+
+    /// Gives freed memory back to the system. Takes milliseconds.
+    ///
+    /// - Note: Source: malloc_trim(3).
+    static func giveBack() { malloc_trim(0) }
 }

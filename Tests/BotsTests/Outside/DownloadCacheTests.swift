@@ -14,7 +14,7 @@ import Testing
             contentType: "image/png")
     }
 
-    private static func key(_ number: Int) -> DownloadCache.Key { DownloadCache.Key(url: "u\(number)", tokenFile: "") }
+    private static func key(_ number: Int) -> DownloadCache.Key { DownloadCache.Key(url: "u\(number)", client: "") }
 
     @Test func leastRecentlyUsedContentIsDroppedFirst() {
         var cache = DownloadCache()
@@ -56,17 +56,17 @@ import Testing
             let bed = LedgerTestBed(directory: directory)
             let (first, second) = (AttachmentContent([1]), AttachmentContent([2]))
             try await bed.using { ledger in
-                #expect(try await ledger.download(of: "u", tokenFile: "") == nil)
-                try await ledger.note(Self.record(first), of: "u", tokenFile: "")
-                try await ledger.note(Self.record(second), of: "u", tokenFile: "t")
-                try await ledger.note(Self.record(first), of: "v", tokenFile: "")
-                try await ledger.note(nil, of: "v", tokenFile: "")
+                #expect(try await ledger.download(of: "u", client: "") == nil)
+                try await ledger.note(Self.record(first), of: "u", client: "")
+                try await ledger.note(Self.record(second), of: "u", client: "t")
+                try await ledger.note(Self.record(first), of: "v", client: "")
+                try await ledger.note(nil, of: "v", client: "")
             }
             let found = try await bed.using { ledger in
                 [
-                    try await ledger.download(of: "u", tokenFile: ""),
-                    try await ledger.download(of: "u", tokenFile: "t"),
-                    try await ledger.download(of: "v", tokenFile: ""),
+                    try await ledger.download(of: "u", client: ""),
+                    try await ledger.download(of: "u", client: "t"),
+                    try await ledger.download(of: "v", client: ""),
                 ]
             }
             #expect(found == [Self.record(first), Self.record(second), nil])

@@ -156,7 +156,7 @@ import Testing
 /// A request as a rule makes it.
 private func downloadRequest(_ path: String, lengthLimit: Int = 1 << 20) -> DownloadRequest {
     DownloadRequest(
-        source: DownloadSource(origin: "http://pictures", tokenFile: nil, caFile: nil), path: path,
+        source: DownloadSource(origin: "http://pictures", tokenFile: nil, tokens: nil, caFile: nil), path: path,
         lengthLimit: lengthLimit,
         types: ["image/*"], timeout: .seconds(30))
 }

@@ -43,6 +43,14 @@ struct DatabaseBed {
             then: [{ merge: { late: true } }]
         """
 
+    /// To be added to ``rules``.
+    static let countingRule = """
+
+          - name: totals
+            when: { type: task }
+            then: [{ aggregate: { into: totals, document: { type: totals }, count: { tasks: true } } }]
+        """
+
     static func with(_ body: @Sendable (DatabaseBed) async throws -> Void) async throws {
         try await withDirectory { directory in
             if try await RealServer.isCouchDB(), let real = try RealServer.fromEnvironment() {
@@ -113,11 +121,16 @@ struct DatabaseBed {
     }
 
     /// Returns once a document has a member.
-    func wait(_ short: String, _ id: String = "t1", for member: String = "done") async throws {
+    ///
+    /// - Parameter value: The value that it must have. Nil: any.
+    func wait(
+        _ short: String, _ id: String = "t1", for member: String = "done", toBe value: Int? = nil
+    ) async throws {
         let gateway = try gateway(short)
         var since = SequenceID.start
         while true {
-            if let document = try await gateway.document(DocumentID(id)), document.root[member] != nil { return }
+            let found = try await gateway.document(DocumentID(id))?.root[member]
+            if let found, value == nil || found.integer == value { return }
             var answer = try await gateway.changes(ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(20))))
             while try await answer.next() != nil {}
             since = answer.lastSequence ?? since

@@ -78,6 +78,46 @@ import Testing
         }
     }
 
+    @Test func databaseThatIsRecreatedWhileItIsOpenIsReadFromItsBeginning() async throws {
+        try await DatabaseBed.with { bed in
+            try await bed.create("a")
+            try await bed.put("a", "t1")
+            try await bed.put("a", "t2")
+            try await bed.following(
+                rules: DatabaseBed.rules + DatabaseBed.countingRule,
+                configure: { settings, bot in (settings.session.linger, bot.onReset) = (nil, .stop) }
+            ) { _ in
+                try await bed.wait("a", "totals", for: "tasks", toBe: 2)
+                try await bed.delete(bed.name("a"))
+                try await bed.create("a")
+                try await bed.put("a", "t3")
+                // The two documents of the former database no longer count.
+                try await bed.wait("a", "totals", for: "tasks", toBe: 1)
+            }
+        }
+    }
+
+    /// As after a crash during the first work on a database.
+    @Test func stateOfMissingDatabaseWithoutAnEntryIsForgotten() async throws {
+        try await DatabaseBed.with { bed in
+            for short in ["a", "b"] {
+                try await bed.create(short)
+                try await bed.put(short, "t1")
+            }
+            try await bed.runOnce()
+            try FileManager.default.removeItem(atPath: bed.directory + "/bot.databases/index.sqlite")
+            try await bed.delete(bed.name("b"))
+            let folder = DatabaseIndex.folder(in: bed.directory, named: "bot", of: bed.name("b"))
+            #expect(FileManager.default.fileExists(atPath: folder))
+            try await bed.runOnce()
+            #expect(try bed.entry("b")?.missingSince != nil)
+            let (group, _) = try bed.group(once: true) { settings, _ in settings.keptWhileMissing = -1 }
+            defer { group.index.close() }
+            try await group.run()
+            #expect(!FileManager.default.fileExists(atPath: folder))
+        }
+    }
+
     @Test func quietDatabasesCostNoRequests() async throws {
         try await DatabaseBed.with { bed in
             let all = (1...40).map { "q\($0)" }
@@ -93,6 +133,24 @@ import Testing
                 try await bed.wait("q7", "t2")
                 try await bed.waitUntilQuiet(report)
                 for (short, count) in zip(all, before) where short != "q7" { #expect(bed.requests(short) == count) }
+            }
+        }
+    }
+
+    @Test func endOfAllWorkIsNoticed() async throws {
+        try await DatabaseBed.with { bed in
+            try await bed.create("a")
+            try await bed.put("a", "t1")
+            let times = EventCounter()
+            try await bed.following(
+                configure: { settings, _ in settings.whenQuiet = { times.increment() } }
+            ) { _ in
+                try await bed.wait("a")
+                await times.wait(for: 1)
+                let before = times.count
+                try await bed.put("a", "t2")
+                try await bed.wait("a", "t2")
+                await times.wait(for: before + 1)
             }
         }
     }

@@ -6,8 +6,9 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Many databases, some of them busy, created and deleted meanwhile, while the bot is killed again and again. In the end,
-/// every document of every database was written exactly once.
+/// Many databases, some of them busy, created, deleted and created again meanwhile, while the bot is killed again and
+/// again. In the end, every document of every database was written exactly once, the totals are right, and a receiver
+/// knows every note.
 ///
 /// `CHANGEBOT_TEST_DATABASES` is the number of databases (default: 40), `CHANGEBOT_TEST_ROUNDS` that of rounds (default:
 /// 6). Runs on the CouchDB that `CHANGEBOT_TEST_GATEWAY` names, or on the embedded gateway.
@@ -22,10 +23,22 @@ import Testing
             ?? tests.deletingLastPathComponent().appendingPathComponent("changebot").path
     }()
 
-    /// What the databases must contain: the number of tasks in each.
+    /// What the databases must contain.
     private struct Expected {
+        /// The number of tasks in each.
         var tasks: [String: Int] = [:]
+        /// The content of the note in each: another one in each database, also if it was created again.
+        var notes: [String: Int] = [:]
         var created = 0
+    }
+
+    private static func webhook(_ url: String) -> String {
+        """
+
+          - name: tell
+            when: { type: note }
+            then: [{ webhook: { url: "\(url)" } }]
+        """
     }
 
     private func start(_ bed: DatabaseBed) throws -> ChildProcess {
@@ -37,22 +50,26 @@ import Testing
             [
                 Self.program, "run", "--gateway", "\(bed.url.base)/{database}", "--databases", bed.prefix + "*",
                 "--rules", bed.directory + "/rules.yaml", "--state", bed.directory + "/state", "--log-level", "warning",
+                "--on-reset", "restart",
             ], environment: environment, errors: bed.directory + "/log")
     }
 
     @Test func everyDocumentIsWrittenExactlyOnce() async throws {
         try await DatabaseBed.with { bed in
-            _ = try bed.ruleSet()
+            let receiver = try TestReceiver()
+            _ = try bed.ruleSet(DatabaseBed.rules + DatabaseBed.countingRule + Self.webhook(receiver.url))
             let count = Self.number("CHANGEBOT_TEST_DATABASES", 40)
             var expected = Expected()
             var random = SplitMix64(seed: UInt64(Self.number("CHANGEBOT_TEST_SEED", 1)))
-            func create() async throws {
-                let short = "d\(expected.created)"
-                expected.created += 1
+            func fill(_ short: String) async throws {
                 try await bed.create(short)
                 try await bed.put(short, "t0")
+                try await bed.put(short, "note", #"{"type":"note","created":\#(expected.created)}"#)
                 expected.tasks[short] = 1
+                expected.notes[short] = expected.created
+                expected.created += 1
             }
+            func create() async throws { try await fill("d\(expected.created)") }
             for _ in 0..<count { try await create() }
             var bot = try start(bed)
             for _ in 0..<Self.number("CHANGEBOT_TEST_ROUNDS", 6) {
@@ -66,7 +83,11 @@ import Testing
                 }
                 for short in expected.tasks.keys.sorted().shuffled(using: &random).prefix(max(1, count / 40)) {
                     try await bed.delete(bed.name(short))
-                    expected.tasks[short] = nil
+                    (expected.tasks[short], expected.notes[short]) = (nil, nil)
+                }
+                for short in busy.prefix(2) where expected.tasks[short] != nil {
+                    try await bed.delete(bed.name(short))
+                    try await fill(short)
                 }
                 for _ in 0..<max(1, count / 40) { try await create() }
                 // Kills it at any time of its work.
@@ -79,6 +100,12 @@ import Testing
                     try await bed.wait(short, "t\(task)")
                     let document = try #require(try await bed.gateway(short).document(DocumentID("t\(task)")))
                     #expect(document.root["_rev"]?.string?.hasPrefix("2-") == true, "\(short)/t\(task)")
+                }
+                try await bed.wait(short, "totals", for: "tasks", toBe: tasks)
+                let note = try #require(expected.notes[short])
+                let content = #""created":\#(note)}"#
+                while !receiver.requests.contains(where: { $0.text.contains(content) }) {
+                    try await Task.sleep(for: .milliseconds(50))
                 }
             }
             #expect(await bot.stop() == 0)

@@ -107,6 +107,7 @@ import Testing
             "'client_id' needs 'token_url': OAuth client credentials have token_url, client_id and client_secret_file"
         ),
         ("url: 'https://h', scope: c", "'scope' needs 'token_url'"),
+        ("url: 'https://h', audience: c", "'audience' needs 'token_url'"),
         (
             "url: 'https://h', token_url: 'https://amy:secret@i/', client_id: c, client_secret_file: s",
             "'token_url' must not contain a user or password"
@@ -204,12 +205,14 @@ import Testing
             try #require(try ruleSet(rule("url: 'http://h', \(keys)"), path: "rules/r.yaml").webhookAccesses.first)
         }
         let client = try access(
-            "token_url: 'https://ID.example/t?x=1', client_id: c, client_secret_file: s, scope: a b, client_auth: body, "
+            "token_url: 'https://ID.example/t?x=1', client_id: c, client_secret_file: s, scope: a b, audience: 'https://api/', client_auth: body, "
                 + "token_ca_file: ca.pem")
         #expect(
             client.tokens?.method
                 == .clientCredentials(
-                    url: "https://id.example/t?x=1", clientID: "c", secretFile: "rules/s", scope: "a b", isInBody: true)
+                    url: "https://id.example/t?x=1", clientID: "c", secretFile: "rules/s", scope: "a b",
+                    audience: "https://api/",
+                    isInBody: true)
         )
         #expect(client.files.secrets == [SecretFile("rules/s", .clientSecret)])
         #expect(client.files.certificates.map(\.kind) == [.tokenAuthorities])

@@ -6,14 +6,18 @@ package struct DownloadSource: Sendable, Hashable {
     package let origin: String
     /// A file with a bearer token. Nil if none is sent.
     package let tokenFile: String?
+    /// Tokens that are renewed. Nil if none are used.
+    package let tokens: RenewedTokens?
     /// A PEM file with the authorities to trust instead of the system's.
     package let caFile: String?
 
     /// All files that the source names.
     package var files: OutsideFiles {
-        OutsideFiles(
+        var files = OutsideFiles(
             secrets: [tokenFile.map { SecretFile($0, .token) }].compactMap(\.self),
             certificates: [caFile.map { CertificateFile($0, .authorities) }].compactMap(\.self))
+        if let tokens { files.add(tokens.files) }
+        return files
     }
 }
 
@@ -23,6 +27,10 @@ package struct DownloadRequest: Sendable, Hashable {
     package var origin: String { source.origin }
     /// As in ``DownloadSource``.
     package var tokenFile: String? { source.tokenFile }
+    /// As in ``DownloadSource``.
+    package var tokens: RenewedTokens? { source.tokens }
+    /// As whom the bot asks: a server may return other content to another client. Empty: without a token.
+    package var client: String { source.tokenFile ?? source.tokens?.client ?? "" }
     /// As in ``DownloadSource``.
     package var files: OutsideFiles { source.files }
     let source: DownloadSource
@@ -97,7 +105,7 @@ package struct Downloader: Sendable {
 
 /// The download part of a rule file's `attach`.
 struct DownloadTemplate: Sendable {
-    static let keys = ["url", "path", "max_size", "types", "token_file", "ca_file", "timeout"]
+    static let keys = ["url", "path", "max_size", "types", "token_file", "ca_file", "timeout"] + RenewedTokens.keys
     private static let defaultLengthLimit = 5 << 20
 
     private let target: OutsideTarget
@@ -115,6 +123,10 @@ struct DownloadTemplate: Sendable {
         let target = OutsideTarget(object, reading, recipient: "the server")
         let folder = RulePath.folder(of: errors.path)
         let tokenFile = object.optionalText("token_file").map { RulePath.join(folder, $0) }
+        let tokens = RenewedTokens(object)
+        if let key = RenewedTokens.keys.first(where: { object.node($0) != nil }), let node = object.node("token_file") {
+            errors.report(at: node.position, "'token_file' and '\(key)' are two ways to log in; remove one")
+        }
         let caFile = object.optionalText("ca_file").map { RulePath.join(folder, $0) }
         lengthLimit = object.byteCount("max_size") ?? Self.defaultLengthLimit
         if lengthLimit > Attachment.lengthLimit, let node = object.node("max_size") {
@@ -140,7 +152,7 @@ struct DownloadTemplate: Sendable {
         }
         guard errors.errors.count == before, let target else { return nil }
         self.target = target
-        source = DownloadSource(origin: target.origin, tokenFile: tokenFile, caFile: caFile)
+        source = DownloadSource(origin: target.origin, tokenFile: tokenFile, tokens: tokens, caFile: caFile)
     }
 
     /// Default: all images.

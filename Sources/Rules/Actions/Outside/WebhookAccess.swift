@@ -10,7 +10,7 @@ package struct WebhookAccess: Sendable, Hashable {
     /// A file with a bearer token.
     package let tokenFile: String?
     /// Where access tokens come from that are renewed.
-    package let tokens: WebhookTokens?
+    package let tokens: RenewedTokens?
     /// For basic authentication, together with ``passwordFile``.
     package let user: String?
     /// A file with the password of ``user``.
@@ -52,7 +52,7 @@ extension WebhookAccess {
         [
             "secret_files", "signature", "token_file", "user", "password_file", "ca_file", "certificate_file",
             "key_file",
-        ] + WebhookTokens.keys
+        ] + RenewedTokens.keys
 
     /// Nil, with errors, if keys contradict each other or a value is wrong. Reads no file: a rule's author need not
     /// have the secrets.
@@ -72,7 +72,7 @@ extension WebhookAccess {
         secretFiles = Self.secretFiles(object).map { RulePath.join(folder, $0) }
         signature = WebhookSignatureForm(object, body)
         tokenFile = path("token_file")
-        tokens = WebhookTokens(object)
+        tokens = RenewedTokens(object)
         user = object.optionalText("user")
         passwordFile = path("password_file")
         caFile = path("ca_file")
@@ -90,7 +90,7 @@ extension WebhookAccess {
         }
         if object.node("password_file") == nil { refuse("user", "'user' needs a password; add password_file: PATH") }
         if object.node("user") == nil { refuse("password_file", "'password_file' needs a user; add user: NAME") }
-        if let key = WebhookTokens.keys.first(where: { object.node($0) != nil }) {
+        if let key = RenewedTokens.keys.first(where: { object.node($0) != nil }) {
             for name in ["token_file", "user"] {
                 refuse(name, "'\(name)' and '\(key)' are two ways to log in; remove one")
             }
@@ -109,7 +109,7 @@ extension WebhookAccess {
             refuse("signature", "the header '\(name)' is given too; remove it from 'headers'")
         }
         if headers.contains("authorization") || signature.headerName == "authorization" {
-            for name in ["token_file", "user"] + WebhookTokens.keys {
+            for name in ["token_file", "user"] + RenewedTokens.keys {
                 refuse(name, "the header Authorization is given too; remove one of them")
             }
         }

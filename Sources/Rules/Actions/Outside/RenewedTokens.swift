@@ -1,10 +1,11 @@
-/// How a webhook obtains access tokens that are renewed: from a token server, or from a command.
-package struct WebhookTokens: Sendable, Hashable {
+/// How a webhook or a download obtains access tokens that are renewed: from a token server, or from a command.
+package struct RenewedTokens: Sendable, Hashable {
     package enum Method: Sendable, Hashable {
         /// OAuth 2 client credentials (RFC 6749, section 4.4).
         ///
         /// - Parameter isInBody: Whether the client sends its secret in the form instead of the header.
-        case clientCredentials(url: String, clientID: String, secretFile: String, scope: String?, isInBody: Bool)
+        case clientCredentials(
+            url: String, clientID: String, secretFile: String, scope: String?, audience: String?, isInBody: Bool)
         /// An API key of IBM Cloud. Nil `url`: that of the public cloud.
         case apiKey(url: String?, keyFile: String)
         /// A program and its arguments, or one line for the shell.
@@ -15,11 +16,21 @@ package struct WebhookTokens: Sendable, Hashable {
     /// A PEM file with the authorities that the token server's certificate may have, instead of the system's.
     package let caFile: String?
 
+    /// The client for which tokens are issued, without secrets.
+    var client: String {
+        switch method {
+        case .clientCredentials(let url, let clientID, _, let scope, let audience, _):
+            [url, clientID, scope ?? "", audience ?? ""].joined(separator: " ")
+        case .apiKey(let url, let keyFile): "\(url ?? "") \(keyFile)"
+        case .command(let words): words[0]
+        }
+    }
+
     /// All files that it names.
     var files: OutsideFiles {
         let secret: SecretFile? =
             switch method {
-            case .clientCredentials(_, _, let path, _, _): SecretFile(path, .clientSecret)
+            case .clientCredentials(_, _, let path, _, _, _): SecretFile(path, .clientSecret)
             case .apiKey(_, let path): SecretFile(path, .apiKey)
             case .command: nil
             }
@@ -29,8 +40,8 @@ package struct WebhookTokens: Sendable, Hashable {
     }
 }
 
-extension WebhookTokens {
-    private static let clientKeys = ["client_id", "client_secret_file", "scope", "client_auth"]
+extension RenewedTokens {
+    private static let clientKeys = ["client_id", "client_secret_file", "scope", "audience", "client_auth"]
     static let keys = ["token_url"] + clientKeys + ["api_key_file", "token_command", "token_ca_file"]
 
     /// Nil if the object has none of the keys, or, with errors, contradictory ones.
@@ -60,7 +71,7 @@ extension WebhookTokens {
             method = .clientCredentials(
                 url: url ?? "", clientID: object.optionalText("client_id") ?? "",
                 secretFile: path("client_secret_file") ?? "", scope: object.optionalText("scope"),
-                isInBody: Self.isInBody(object))
+                audience: object.optionalText("audience"), isInBody: Self.isInBody(object))
         }
         guard object.errors.errors.count == before else { return nil }
     }
