@@ -35,8 +35,6 @@ final class DatabaseGroupRun: Sendable {
         /// Whether the databases were listed once.
         var hasListed = false
         var hasWarnedOfNone = false
-        /// Whether no database was open or waited when that was last looked at.
-        var isQuiet = true
         /// Whether the work on a database has succeeded.
         var hasWorked = false
         /// The error that ends the run.
@@ -83,19 +81,15 @@ final class DatabaseGroupRun: Sendable {
                     watching.cancel()
                     ordering.cancel()
                 }
+                var wasQuiet = true
                 while true {
                     for event in takeEvents() { try await handle(event, &state) }
                     if state.isStopping { watching.cancel() }
-                    if !state.isStopping {
-                        for name in state.schedule.start(moment) {
-                            guard let session = makeSession(name, &state) else { continue }
-                            tasks.addTask { await self.run(session.0, session.1) }
-                        }
-                    }
+                    startSessions(&state, in: &tasks)
                     let isCrowded = state.schedule.isCrowded
                     for session in state.sessions.values { session.note(isCrowded: isCrowded) }
                     note(state)
-                    noteQuiet(&state)
+                    wasQuiet = noteQuiet(state, was: wasQuiet)
                     if isOver(state) { return }
                     let due = state.isStopping ? nil : state.schedule.nextDue(moment)
                     if let due { try await arrived.wait(until: due) } else { try await arrived.wait() }
@@ -108,10 +102,20 @@ final class DatabaseGroupRun: Sendable {
         if group.bot.isOneShot { try checkFailures(state) }
     }
 
-    private func noteQuiet(_ state: inout State) {
+    private func startSessions(_ state: inout State, in tasks: inout ThrowingDiscardingTaskGroup<any Error>) {
+        guard !state.isStopping else { return }
+        for name in state.schedule.start(moment) {
+            guard let session = makeSession(name, &state) else { continue }
+            tasks.addTask { await self.run(session.0, session.1) }
+        }
+    }
+
+    /// - Parameter wasQuiet: What this returned the last time.
+    /// - Returns: Whether no database is open or waits for its turn.
+    private func noteQuiet(_ state: State, was wasQuiet: Bool) -> Bool {
         let isQuiet = state.schedule.isIdle && state.sessions.isEmpty
-        if isQuiet, !state.isQuiet { group.settings.whenQuiet() }
-        state.isQuiet = isQuiet
+        if isQuiet, !wasQuiet { group.settings.whenQuiet() }
+        return isQuiet
     }
 
     private func takeEvents() -> [Event] {

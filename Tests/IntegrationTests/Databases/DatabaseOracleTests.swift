@@ -85,7 +85,8 @@ import Testing
                     try await bed.delete(bed.name(short))
                     (expected.tasks[short], expected.notes[short]) = (nil, nil)
                 }
-                for short in busy.prefix(2) where expected.tasks[short] != nil {
+                // With plain numbers as sequences, a new database may look like the former one to a bot that was dead.
+                for short in busy.prefix(2) where bed.embedded == nil && expected.tasks[short] != nil {
                     try await bed.delete(bed.name(short))
                     try await fill(short)
                 }
@@ -103,8 +104,10 @@ import Testing
                 }
                 try await bed.wait(short, "totals", for: "tasks", toBe: tasks)
                 let note = try #require(expected.notes[short])
-                let content = #""created":\#(note)}"#
-                while !receiver.requests.contains(where: { $0.text.contains(content) }) {
+                func isTold(_ request: TestRequest) -> Bool {
+                    (try? JSONText(request.body))?.root["data"]?["created"]?.integer == note
+                }
+                while !receiver.requests.contains(where: isTold) {
                     try await Task.sleep(for: .milliseconds(50))
                 }
             }
