@@ -62,14 +62,17 @@ import Testing
             var expected = Expected()
             var random = SplitMix64(seed: UInt64(Self.number("CHANGEBOT_TEST_SEED", 1)))
             func fill(_ short: String) async throws {
-                try await bed.create(short)
                 try await bed.put(short, "t0")
                 try await bed.put(short, "note", #"{"type":"note","created":\#(expected.created)}"#)
                 expected.tasks[short] = 1
                 expected.notes[short] = expected.created
                 expected.created += 1
             }
-            func create() async throws { try await fill("d\(expected.created)") }
+            func create() async throws {
+                let short = "d\(expected.created)"
+                try await bed.create(short)
+                try await fill(short)
+            }
             for _ in 0..<count { try await create() }
             var bot = try start(bed)
             for _ in 0..<Self.number("CHANGEBOT_TEST_ROUNDS", 6) {
@@ -87,7 +90,7 @@ import Testing
                 }
                 // With plain numbers as sequences, a new database may look like the former one to a bot that was dead.
                 for short in busy.prefix(2) where bed.embedded == nil && expected.tasks[short] != nil {
-                    try await bed.delete(bed.name(short))
+                    try await bed.recreate(short)
                     try await fill(short)
                 }
                 for _ in 0..<max(1, count / 40) { try await create() }
@@ -107,7 +110,9 @@ import Testing
                 func isTold(_ request: TestRequest) -> Bool {
                     (try? JSONText(request.body))?.root["data"]?["created"]?.integer == note
                 }
+                let deadline = ContinuousClock.now + .seconds(60)
                 while !receiver.requests.contains(where: isTold) {
+                    try #require(ContinuousClock.now < deadline, "the receiver was not told of the note of \(short)")
                     try await Task.sleep(for: .milliseconds(50))
                 }
             }
