@@ -100,6 +100,13 @@ struct DatabaseBed {
 
     func delete(_ name: String) async throws { _ = try await ask("DELETE", name) }
 
+    /// Deletes a database and creates it again at once. CouchDB needs a moment until it can be used.
+    func recreate(_ short: String) async throws {
+        try await delete(name(short))
+        while try await ask("PUT", name(short)) >= 300 { try await Task.sleep(for: .milliseconds(20)) }
+        while try await ask("GET", name(short)) != 200 { try await Task.sleep(for: .milliseconds(20)) }
+    }
+
     @discardableResult
     private func ask(_ method: String, _ name: String) async throws -> Int {
         var credentials: HTTPCredentials?

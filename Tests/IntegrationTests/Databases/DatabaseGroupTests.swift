@@ -88,8 +88,7 @@ import Testing
                 configure: { settings, bot in (settings.session.linger, bot.onReset) = (nil, .stop) }
             ) { _ in
                 try await bed.wait("a", "totals", for: "tasks", toBe: 2)
-                try await bed.delete(bed.name("a"))
-                try await bed.create("a")
+                try await bed.recreate("a")
                 try await bed.put("a", "t3")
                 // The two documents of the former database no longer count.
                 try await bed.wait("a", "totals", for: "tasks", toBe: 1)

@@ -62,14 +62,17 @@ import Testing
             var expected = Expected()
             var random = SplitMix64(seed: UInt64(Self.number("CHANGEBOT_TEST_SEED", 1)))
             func fill(_ short: String) async throws {
-                try await bed.create(short)
                 try await bed.put(short, "t0")
                 try await bed.put(short, "note", #"{"type":"note","created":\#(expected.created)}"#)
                 expected.tasks[short] = 1
                 expected.notes[short] = expected.created
                 expected.created += 1
             }
-            func create() async throws { try await fill("d\(expected.created)") }
+            func create() async throws {
+                let short = "d\(expected.created)"
+                try await bed.create(short)
+                try await fill(short)
+            }
             for _ in 0..<count { try await create() }
             var bot = try start(bed)
             for _ in 0..<Self.number("CHANGEBOT_TEST_ROUNDS", 6) {
@@ -85,8 +88,9 @@ import Testing
                     try await bed.delete(bed.name(short))
                     (expected.tasks[short], expected.notes[short]) = (nil, nil)
                 }
-                for short in busy.prefix(2) where expected.tasks[short] != nil {
-                    try await bed.delete(bed.name(short))
+                // With plain numbers as sequences, a new database may look like the former one to a bot that was dead.
+                for short in busy.prefix(2) where bed.embedded == nil && expected.tasks[short] != nil {
+                    try await bed.recreate(short)
                     try await fill(short)
                 }
                 for _ in 0..<max(1, count / 40) { try await create() }
@@ -103,8 +107,12 @@ import Testing
                 }
                 try await bed.wait(short, "totals", for: "tasks", toBe: tasks)
                 let note = try #require(expected.notes[short])
-                let content = #""created":\#(note)}"#
-                while !receiver.requests.contains(where: { $0.text.contains(content) }) {
+                func isTold(_ request: TestRequest) -> Bool {
+                    (try? JSONText(request.body))?.root["data"]?["created"]?.integer == note
+                }
+                let deadline = ContinuousClock.now + .seconds(60)
+                while !receiver.requests.contains(where: isTold) {
+                    try #require(ContinuousClock.now < deadline, "the receiver was not told of the note of \(short)")
                     try await Task.sleep(for: .milliseconds(50))
                 }
             }
