@@ -247,6 +247,17 @@ let package = Package(
             dependencies: ["GatewayClient", "Locking", "LosslessJSON", "TestKit", .argumentParser],
             swiftSettings: settings),
 
+        // Simulates the clock, the scheduler, the network, the gateway and the disk of a bot.
+        .target(name: "CSimulatedSystem"),
+        .executableTarget(
+            name: "changebot-simulate",
+            dependencies: [
+                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "GatewayClient", "HTTPTransport",
+                "LosslessJSON",
+                "Rules", "TestKit", .argumentParser, .grdb, .logging,
+            ],
+            swiftSettings: settings),
+
         // The helper processes of the tests.
         .executableTarget(
             name: "changebot-helper", dependencies: ["JQ", "SyncFunctions"], swiftSettings: settings,

@@ -163,6 +163,9 @@ package final class Ledger: Sendable {
         }
     }
 
+    /// The lock file of a state in a file.
+    var lockPath: String? { if case .file(let files, _) = processLock { files.lock } else { nil } }
+
     /// Whether other processes share the work and this state.
     package var isShared: Bool { if case .engine(let engine, _) = processLock { engine.fence != nil } else { false } }
 

@@ -36,15 +36,37 @@ extension Bot {
         /// The rules to apply to all documents while the feed is read.
         let catchesUp: [String]
         let counts: Counts?
+        let orders: Orders
+        /// Raised when there may be a backfill to begin.
+        let ordered = Signal()
         let delivery: Delivery
 
         var ledger: Ledger { delivery.ledger }
+    }
+
+    /// The orders of operators that a run takes up.
+    private struct Orders: Sendable {
+        /// The number of the latest one.
+        let latest: Int
+        /// The rules that are paused or make up for changes.
+        let rules: [PausedRule]
+        let taken: TakenOrders
+
+        var paused: Set<String> { taken.paused }
+
+        init(_ ledger: Ledger) throws(StateError) {
+            // Read first, so that the rules are at least those of this order.
+            latest = try ledger.lastOrder()
+            rules = try ledger.pausedRules()
+            taken = TakenOrders(rules)
+        }
     }
 
     private func compose(
         _ info: DatabaseInfo, _ checked: StateKeeper.CheckedState, hasConnectedBefore: Bool
     ) async throws -> Run {
         let ledger = checked.state.ledger
+        let orders = try Orders(ledger)
         let changed = try changedRules(ledger)
         let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, checked, changed) }
         // Otherwise the next run would begin at the sequence that is newest then, and skip the changes in between.
@@ -53,26 +75,62 @@ extension Bot {
         }
         if case .same = checked.finding, !settings.delivery.isDryRun { try await ledger.noteDatabase(info) }
         let missed = try missedRules(changed, ledger)
-        let catchesUp = settings.catchesUp ? missed : []
-        if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }
-        if !settings.delivery.isDryRun { try await ledger.keepTraces(days: settings.delivery.traceDays) }
-        let timers = try await timers(ledger, catchingUp: catchesUp.isEmpty ? [] : changed?.names ?? [])
-        if settings.delivery.isDryRun { try logPasses(ledger) }
+        let catchesUp = settings.catchesUp ? missed.filter { !orders.paused.contains($0) } : []
+        if settings.delivery.isDryRun {
+            try logPasses(ledger)
+        } else {
+            try await take(orders, missed: missed, from: start, ledger)
+            try await noteRules(ledger, missed: missed, catchingUp: catchesUp)
+            try await ledger.keepTraces(days: settings.delivery.traceDays)
+        }
+        let timers = try await timers(
+            ledger, catchingUp: catchesUp.isEmpty ? [] : changed?.names ?? [], paused: orders.paused)
         let lastSeen = try await lastSeen(ledger)
         let counts = settings.delivery.isDryRun ? nil : try await Counts.open(ruleSet, in: ledger)
         let delivery = try await Delivery(
-            gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, mode: mode, timers: timers,
-            lastSeen: lastSeen,
-            counters: await report.deliveredSoFar(), counts: counts, settings: deliverySettings(ledger), logger: logger)
+            gateway: gateway, ruleSet: ruleSet.pausing(orders.paused), ledger: ledger, start: start, mode: mode,
+            timers: timers, lastSeen: lastSeen, counters: await report.deliveredSoFar(), counts: counts,
+            settings: deliverySettings(ledger), logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
+        await report.note(orders.taken)
         await report.note(newestAtStart: info.newestSequence)
         settings.delivery.observer?.note(.progressed)
         logger.info("following the feed", metadata: [LogKey.since: "\(start)", LogKey.rules: "\(ruleSet.count)"])
         return Run(
             info: info, checked: checked, hasConnectedBefore: hasConnectedBefore, start: start, catchesUp: catchesUp,
-            counts: counts,
-            delivery: delivery)
+            counts: counts, orders: orders, delivery: delivery)
+    }
+
+    /// Records that this process takes up orders about rules.
+    ///
+    /// - Parameter missed: The rules that were not applied to older documents.
+    private func take(
+        _ orders: Orders, missed: [String], from start: SequenceID, _ ledger: Ledger
+    ) async throws {
+        if settings.catchesUp { try await ledger.notePausedFromBeginning(missed.filter(orders.paused.contains)) }
+        // Members that share the work take up the order at different times.
+        try await ledger.notePaused(orders.rules, from: ledger.isShared ? nil : start)
+        try await ledger.noteTakenUp(order: orders.latest)
+        log(orders.rules)
+    }
+
+    private func log(_ orders: [PausedRule]) {
+        let known = settings.knownRules(ruleSet).all
+        for (message, rules) in [
+            ("rules are paused: they do not fire", orders.filter(\.isPaused)),
+            ("rules are resumed: they make up for the changes that they missed", orders.filter { !$0.isPaused }),
+        ] as [(Logger.Message, [PausedRule])] {
+            let names = rules.map(\.name).filter(known.contains)
+            if !names.isEmpty { logger.notice(message, metadata: [LogKey.rules: "\(names.joined(separator: ", "))"]) }
+        }
+        let counting = ruleSet.aggregates.map(\.name).filter { name in
+            orders.contains { $0.isPaused && $0.name == name }
+        }
+        guard !counting.isEmpty else { return }
+        logger.warning(
+            "rules with 'aggregate' can't be paused, because they need every change",
+            metadata: [LogKey.rules: "\(counting.joined(separator: ", "))"])
     }
 
     private var mode: Mode {
@@ -115,8 +173,11 @@ extension Bot {
         guard !settings.delivery.isDryRun else { return [] }
         let (delivery, ledger, logger) = (run.delivery, run.ledger, logger)
         var backgroundTasks: [BackgroundTask.Factory] = []
-        if let timers = delivery.timers {
-            backgroundTasks.append { [rules = ruleSet.timedRules] in TimerTask(timers, rules, delivery.settings, logger)
+        let paused = run.orders.paused
+        let rules = ruleSet.timedRules.filter { !paused.contains($0) }
+        if let timers = delivery.timers, !rules.isEmpty {
+            backgroundTasks.append {
+                TimerTask(timers, rules, delivery.settings, logger)
             }
         }
         if let counts = run.counts {
@@ -125,10 +186,23 @@ extension Bot {
         }
         guard let runner = PassRunner(self) else { return backgroundTasks }
         if !settings.schedules.isEmpty {
-            backgroundTasks.append { [settings] in PassTask(settings.schedules, runner.run, ledger, settings, logger) }
+            backgroundTasks.append { [settings] in
+                PassTask(settings.schedules, paused: paused, runner.run, ledger, settings, logger)
+            }
         }
         if !run.catchesUp.isEmpty {
             backgroundTasks.append { [ruleSet] in CatchUpTask(run.catchesUp, runner, delivery, ruleSet) }
+        }
+        let resumed = run.orders.rules.filter { !$0.isPaused }.sorted { $0.order < $1.order }
+        if !resumed.isEmpty {
+            backgroundTasks.append { [ruleSet, settings] in
+                ResumedRulesTask(resumed, runner, delivery, ruleSet, settings)
+            }
+        }
+        backgroundTasks.append { [ruleSet, settings, gateway] in
+            BackfillTask(
+                runner, delivery, gateway, rules: settings.knownRules(ruleSet).all,
+                paused: paused, isOneShot: settings.isOneShot, woken: run.ordered)
         }
         return backgroundTasks
     }
@@ -145,6 +219,11 @@ extension Bot {
                 }
             }
         }
+        if !settings.delivery.isDryRun, !settings.isOneShot {
+            let watch = OrderWatch(
+                ledger: run.ledger, taken: run.orders.taken, ordered: run.ordered, restart: settings.restart)
+            tasks.append { try await watch.run() }
+        }
         if let lease = run.ledger.lease { tasks.append { try await lease.waitUntilOver() } }
         if run.ledger.isShared {
             tasks.append { try await LastSeenDocuments.deleteForgotten(by: delivery.lastSeen, in: run.ledger) }
@@ -158,8 +237,12 @@ extension Bot {
 
     /// The timers of rules with `at:`; nil if there are no such rules.
     ///
-    /// - Parameter changed: Rules that are about to be applied to all documents; their timers are rebuilt.
-    private func timers(_ ledger: Ledger, catchingUp changed: [String]) async throws -> DocumentTimers? {
+    /// - Parameters:
+    ///   - changed: Rules that are about to be applied to all documents; their timers are rebuilt.
+    ///   - paused: Rules that do not fire; their timers are kept.
+    private func timers(
+        _ ledger: Ledger, catchingUp changed: [String], paused: Set<String>
+    ) async throws -> DocumentTimers? {
         let rules = ruleSet.timedRules
         guard !rules.isEmpty else {
             // Another member may have other rules.
@@ -167,7 +250,7 @@ extension Bot {
             return nil
         }
         if !changed.isEmpty { try await ledger.dropTimers(ofRules: changed) }
-        return try await DocumentTimers(ledger, rules: rules)
+        return try await DocumentTimers(ledger, rules: rules, paused: paused)
     }
 
     /// The states that rules with `changed`, `enter` or `leave` last saw. Nil if there are no such rules.
@@ -206,12 +289,16 @@ extension Bot {
 
     /// Records the rules of this run.
     ///
-    /// - Parameter missed: The rules that were not applied to older documents. Those with `at` are recorded, because a
-    ///   later run can apply them and `changebot fix` can't.
-    private func noteRules(_ ledger: Ledger, missed: [String]) async throws {
-        guard !settings.delivery.isDryRun else { return }
+    /// - Parameters:
+    ///   - missed: The rules that were not applied to older documents. Those with `at` are recorded, because a later run
+    ///     can apply them and `changebot fix` can't.
+    ///   - catchesUp: Those of them that this run applies. If there are any, only the names are recorded before it has.
+    private func noteRules(_ ledger: Ledger, missed: [String], catchingUp catchesUp: [String]) async throws {
+        let names = settings.knownRules(ruleSet)
+        guard catchesUp.isEmpty else { return try await ledger.note(knownRules: names) }
         try await ledger.note(
-            rules: ruleSet.fingerprints, hash: ruleSet.hash, missed: Set(ruleSet.timedRules).intersection(missed))
+            rules: ruleSet.fingerprints, hash: ruleSet.hash, missed: Set(ruleSet.timedRules).intersection(missed),
+            names: names)
     }
 
     /// How often a run asks for the newest sequence during catch-up, to show its progress.

@@ -58,6 +58,9 @@ package struct BotSettings: Sendable {
     /// Nil: rules are applied to changes only.
     package var passes: PassSettings?
     package var fleet = Membership()
+    /// Called when rules were paused or resumed: the caller must then stop the bot and start it again. Nil: such orders
+    /// take effect at the next start.
+    package var restart: (@Sendable () -> Void)?
     /// ``Bot`` sets the pauses itself.
     package var delivery = Delivery.Settings()
 
@@ -66,6 +69,12 @@ package struct BotSettings: Sendable {
 
     /// The rules that run over all documents on a schedule.
     var schedules: [ScheduledRules] { passes?.rules.scheduled ?? [] }
+    /// The names of all rules of a bot, those with `every` last.
+    func knownRules(_ ruleSet: RuleSet) -> KnownRuleNames {
+        KnownRuleNames(
+            all: ruleSet.names + schedules.flatMap(\.names), counting: Set(ruleSet.aggregates.map(\.name)),
+            following: Set(ruleSet.comparing.map(\.name) + ruleSet.conflictRules))
+    }
     /// ``onReset``, or its default for these rules.
     func resetPolicy(for ruleSet: RuleSet) -> ResetPolicy { onReset ?? (ruleSet.actsOutside ? .stop : .restart) }
     /// Whether new and changed rules are applied to all documents.

@@ -79,8 +79,14 @@ package struct DeadLetterRetry: Service {
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
             let timers = try await DocumentTimers(ledger, rules: nil)
+            let paused = Set(try ledger.pausedRules().filter(\.isPaused).map(\.name))
+            if !paused.isEmpty {
+                logger.notice(
+                    "rules are paused: they do not fire; their dead letters, and those that name no rule, are kept",
+                    metadata: [LogKey.rules: "\(paused.sorted().joined(separator: ", "))"])
+            }
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: .retry, timers: timers,
+                gateway: gateway, ruleSet: ruleSet.pausing(paused), ledger: ledger, mode: .retry, timers: timers,
                 lastSeen: try await LastSeenDocuments.open(ruleSet, in: ledger, belongsToRun: false).documents,
                 counts: .requestingRecounts(ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)

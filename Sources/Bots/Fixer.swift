@@ -7,7 +7,8 @@ internal import PostgreSQL
 package import Rules
 internal import ServiceLifecycle
 
-/// `changebot fix`: applies the rules once to every live document of a keyspace.
+/// `changebot fix`: applies the rules once to every live document of a keyspace. For a resumed rule: to the changes that
+/// it missed.
 ///
 /// A document that changes during the pass is not missed. Nor is it processed twice, unless the user may not read
 /// `_all_docs`.
@@ -24,28 +25,37 @@ package struct Fixer: Service {
     private let report: RunReport
     private let logger: Logger
     private let keeper: StateKeeper
-    private let engine: Engine?
     private let skippedRules: SkippedRules
+    private let source: PassSource
+    private let runOfPass: RunOfPass?
 
     /// - Parameters:
     ///   - name: The name of the state, and of the mark in the database.
-    ///   - mode: ``Mode/pass``, a ``Mode/scheduledPass(began:time:)``, or ``Mode/learn``.
-    ///   - lastSeen: Where a pass inside a run records what rules see, for ``Mode/learn``. Nil: in this state, which must be
-    ///     that of the run.
+    ///   - mode: ``Mode/pass``, a ``Mode/scheduledPass(began:time:)``, ``Mode/learn``, or ``Mode/makeUp(_:)``.
+    ///   - source: The changes to read, for ``Mode/makeUp(_:)``; otherwise documents.
+    ///   - run: The run for which a pass inside it makes up; nil: none.
+    ///   - lastSeen: Where a pass inside a run records what rules see, for ``Mode/learn`` and ``Mode/makeUp(_:)``. Nil: in
+    ///     this state, which must be that of the run.
     ///   - timers: Where timers of rules with `at:` are recorded; nil: rules whose time is still to come do nothing.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
-        mode: Mode = .pass, settings: Delivery.Settings, timers: DocumentTimers? = nil,
+        mode: Mode = .pass, source: PassSource = .allDocuments, run: RunOfPass? = nil,
+        settings: Delivery.Settings, timers: DocumentTimers? = nil,
         lastSeen: LastSeenDocuments? = nil, report: RunReport,
         logger: Logger
     ) {
         let state = state.limited(by: CallLimit())
-        engine = state.catalogue.engine
         keeper = StateKeeper(
             place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
         self.gateway = gateway
+        (self.source, runOfPass) = (source, run)
         self.ruleSet =
-            mode.onlyLearns ? ruleSet.onlyComparing() : ruleSet.withoutAggregates().withoutComparing()
+            if mode.onlyLearns {
+                ruleSet.onlyComparing()
+            } else {
+                source.isChanges
+                    ? ruleSet.withoutAggregates() : ruleSet.withoutAggregates().withoutComparing()
+            }
         skippedRules = SkippedRules(ruleSet)
         self.report = report
         self.logger = logger
@@ -55,11 +65,13 @@ package struct Fixer: Service {
         self.lastSeen = lastSeen
     }
 
+    private var engine: Engine? { keeper.place.catalogue.engine }
+
     /// Returns at the end of the pass, or after a graceful shutdown.
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
-        if !mode.onlyLearns { skippedRules.log(to: logger) }
+        if !mode.onlyLearns, source.isAllDocuments { skippedRules.log(to: logger) }
         try await withTaskCancellationHandler {
             guard let engine else { return try await apply() }
             try await engine.renewingLease { try await apply() }
@@ -82,10 +94,12 @@ package struct Fixer: Service {
             settings.pauses = .endedByGracefulShutdown
             if let lease = ledger.lease { settings.retries.requireTenure = { try lease.requireTenure() } }
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: mode, timers: timers,
-                lastSeen: try await lastSeen(ledger), settings: settings, logger: logger)
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: source.start, mode: mode,
+                timers: timers, lastSeen: try await lastSeen(ledger), run: runOfPass, settings: settings,
+                logger: logger)
             await report.watch(delivery, hasSequence: false)
-            try await delivery.run(from: ListSource(gateway: gateway, info: info))
+            try await delivery.run(
+                from: source.makeSource(gateway, info, noteAnswer: checked.detector.noteAnswer))
             if settings.preview == nil, let reset = try await checked.detector.resetAtEnd() {
                 throw RunError(.databaseReset, "\(reset.reason); it happened while 'fix' was running, so run it again")
             }
@@ -94,6 +108,7 @@ package struct Fixer: Service {
     }
 
     private func lastSeen(_ ledger: Ledger) async throws -> LastSeenDocuments? {
+        if source.isChanges { return lastSeen }
         guard mode.onlyLearns else { return nil }
         if let lastSeen { return lastSeen }
         if try ledger.checkpoint() == nil {

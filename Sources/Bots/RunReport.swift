@@ -21,7 +21,7 @@ package actor RunReport {
 
     private var rememberedDocuments = RememberedDocuments()
     private var databases: DatabaseTotals?
-    private var session: (newestAtStart: SequenceID?, remains: Remains?)
+    private var session: (newestAtStart: SequenceID?, remains: Remains?, taken: TakenOrders) = (nil, nil, TakenOrders())
 
     /// Starts the clock of the run's duration.
     package init() {}
@@ -85,11 +85,35 @@ package actor RunReport {
 
     func notePass(deadLetters: Int) { deadLettersOfPasses += deadLetters }
 
+    /// Notes the orders about rules that the run has taken up.
+    func note(_ taken: TakenOrders) { session.taken = taken }
+
+    /// The paused rules and those that make up for changes, and whether the run has taken up the latest order about each.
+    /// Nil if the state is not open or can't be read now.
+    package nonisolated func pausedRules() async -> [(rule: PausedRule, isTakenUp: Bool)]? {
+        guard let rules = await read({ ledger throws(StateError) in try ledger.pausedRules() }) else { return nil }
+        let taken = await session.taken
+        return rules.map { ($0, taken.contains($0)) }
+    }
+
+    /// Whether a resumed rule or a backfill is not done. Nil if the state is not open or can't be read now.
+    nonisolated func hasOpenOrders() async -> Bool? {
+        await read { ledger throws(StateError) in try ledger.hasOpenOrders() }
+    }
+
+    /// Backfills that are open or have ended in the last week. Nil if the state is not open or can't be read now.
+    package nonisolated func backfills() async -> [Backfill]? {
+        await read { ledger throws(StateError) in try ledger.backfills() }
+    }
+
     /// Notes the rules that learn all documents now.
     func note(learning rules: [String]) { rememberedDocuments.learning = Set(rules) }
 
     /// Whether a delivery of this run has begun.
     var hasDelivered: Bool { delivery != nil }
+
+    /// The sequence up to which everything is finished. Nil before a delivery has begun.
+    var safeSequence: SequenceID? { get async { await progress?.safeSequence } }
 
     /// The counts of all deliveries of this run; the next delivery continues from them.
     func deliveredSoFar() async -> RunCounters { await progress?.counters ?? RunCounters() }

@@ -34,12 +34,13 @@ package struct Delivery: Sendable {
     ///   - lastSeen: The document states that rules last saw. Nil: none are known, and none are recorded.
     ///   - counters: The run's counters so far, if it restarts after a reset of the database.
     ///   - counts: Nil: no rule counts, or this run does not keep counts.
+    ///   - run: The run for which a pass makes up; nil: none.
     /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a rule can't be
     ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
     package init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         mode: Mode, timers: DocumentTimers? = nil, lastSeen: LastSeenDocuments? = nil,
-        counters: RunCounters = RunCounters(), counts: Counts? = nil,
+        counters: RunCounters = RunCounters(), counts: Counts? = nil, run: RunOfPass? = nil,
         settings: Settings, logger: Logger
     ) async throws {
         try Self.prepareExpiry(of: ruleSet, gateway)
@@ -55,14 +56,14 @@ package struct Delivery: Sendable {
             flow: CandidateFlow(
                 queue: CandidateQueue(),
                 budget: MemoryBudget(settings.capacity.memory, documents: settings.capacity.documents)),
-            state: try await KnownState(ledger, timers, lastSeen, counts, settings, logger),
+            state: try await KnownState(ledger, timers, lastSeen, counts, run, settings, logger),
             rules: RuleContext(
                 set: ruleSet, downloads: try Downloads(ruleSet, ledger, settings, logger),
                 stored: StoredAttachments(
                     AttachmentDigests(
                         gateway, contact, logger, unreadable: "an attachment can't be compared, so it is written again")
                 ),
-                database: try ledger.databaseIdentity() ?? "\(gateway.url)"),
+                database: try (run?.ledger ?? ledger).databaseIdentity() ?? "\(gateway.url)"),
             targets: TargetContext(
                 gateway: gateway, siblings: try Self.siblings(of: gateway, ruleSet), pace: WritePace(),
                 locks: KeyedLock(), busy: BusyDocuments(mode.guards),
@@ -236,6 +237,8 @@ package struct Delivery: Sendable {
 
     /// Whether rules need the members of tombstones.
     package var decidesDeletions: Bool { context.rules.set.decidesDeletions }
+    /// The names of the rules that are left out.
+    package var pausedRules: Set<String> { context.rules.set.paused }
 
     /// Whether rules need to know which documents are no longer visible to this user.
     package var tracksMatches: Bool { context.rules.set.comparing.contains(where: \.tracksMatches) }
@@ -258,7 +261,7 @@ package struct Delivery: Sendable {
             decider: decider ?? ruleSet.makeDecider(), decidesTombstones: mode.decidesChanges,
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : state.deadLettered,
             timers: ruleSet.isPartial || !mode.decidesChanges ? nil : state.timers,
-            lastSeen: ruleSet.isPartial || !mode.decidesChanges ? nil : state.lastSeen,
+            lastSeen: mode.decidesChanges ? state.lastSeen : nil,
             interruptions: state.interruptions,
             namesLeaves: resolvesConflicts && mode.decidesChanges,
             // The writers use the slots before it.
@@ -275,6 +278,11 @@ package struct Delivery: Sendable {
     {
         try await context.state.counts?.markChangedTotals(among: documents)
     }
+
+    /// Returns once everything that was enqueued is settled, or the run is aborted.
+    ///
+    /// - Returns: False if it was aborted.
+    package func waitUntilIdle() async -> Bool { await flow.queue.waitUntilIdle() }
 
     /// Enqueues changes that are not from this run's feed. Returns once there is room for more.
     package func take(_ candidates: [Candidate]) async throws {

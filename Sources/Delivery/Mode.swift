@@ -56,6 +56,11 @@ package struct Mode: Sendable {
             scope: .documents(writtenBefore: began), keepsCheckpoint: false, endsOnceSettled: true, passTime: time)
     }
 
+    /// A resumed rule, for the changes of the feed that it missed while it was paused.
+    package static func makeUp(_ guards: EffectLimits?) -> Mode {
+        Mode(keepsCheckpoint: false, guards: guards, endsOnceSettled: true)
+    }
+
     /// Whether every change is decided, as a change.
     var decidesChanges: Bool { if case .changes = scope { true } else { false } }
 }

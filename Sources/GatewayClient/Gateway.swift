@@ -39,6 +39,7 @@ public final class Gateway: Sendable {
         configuration.tls.keyFile = settings.clientCertificate?.keyFile
         configuration.tls.keyPassword = settings.clientCertificate?.keyPassword
         configuration.userAgent = settings.userAgent
+        configuration.carrier = settings.carrier
         if let observer = settings.requestObserver { configuration.observer = { observer(RequestRecord($0)) } }
         // A quarter of the transport's default: rows are processed as they arrive, and memory matters more than a speed
         // that no gateway reaches.

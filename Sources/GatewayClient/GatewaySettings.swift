@@ -1,4 +1,5 @@
 package import AccessTokens
+package import HTTPTransport
 
 /// How a client communicates with its gateway. Every default is defined here only.
 ///
@@ -86,6 +87,8 @@ public struct GatewaySettings: Sendable {
 
     /// Where access tokens come from that are renewed. They replace all other credentials. Nil: there are none.
     package var accessTokens: AccessTokenSource?
+    /// Carries all requests to a gateway that is simulated in this process. Nil: they are sent over the network.
+    package var carrier: (any HTTPCarrier)?
 
     /// Shared by all gateways of this process, so that a refused password is not sent too often.
     var loginGate = LoginGate.shared

@@ -17,7 +17,7 @@ package final class HTTPBody: Sendable {
     }
 
     deinit {
-        if !flow.withLock(\.isEnded) { client.engine.post(.cancel(id)) }
+        if !flow.withLock(\.isEnded) { client.post(.cancel(id)) }
     }
 
     /// Bytes that have arrived so far, whether read or not.
@@ -53,7 +53,7 @@ package final class HTTPBody: Sendable {
     }
 
     /// Replaces the deadline: the whole exchange must be over within `deadline` from now.
-    package func extendDeadline(by deadline: Duration) { client.engine.post(.extend(id, to: .now + deadline)) }
+    package func extendDeadline(by deadline: Duration) { client.post(.extend(id, to: .now + deadline)) }
 
     /// Aborts the transfer and closes the connection; does nothing once the body has ended.
     package func cancel() { giveUp() }
@@ -62,7 +62,7 @@ package final class HTTPBody: Sendable {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { reader in
                 if case .part(let part, let wasPaused) = flow.withLock({ $0.wait(reader) }) {
-                    if wasPaused { client.engine.post(.resume(id)) }
+                    if wasPaused { client.post(.resume(id)) }
                     reader.resume(returning: part)
                 }
             }
@@ -72,7 +72,7 @@ package final class HTTPBody: Sendable {
     }
 
     private func receive(_ part: BodyFlow.Part, wasPaused: Bool) throws(HTTPTransportError) -> [UInt8]? {
-        if wasPaused { client.engine.post(.resume(id)) }
+        if wasPaused { client.post(.resume(id)) }
         return try part.get()
     }
 
@@ -82,7 +82,7 @@ package final class HTTPBody: Sendable {
             flow.isEnded ? .none : Optional(flow.finish(.failure(error)))
         }
         guard let delivery else { return }
-        client.engine.post(.cancel(id))
+        client.post(.cancel(id))
         delivery?.reader.resume(returning: .failure(error))
     }
 }

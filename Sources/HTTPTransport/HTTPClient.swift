@@ -17,7 +17,7 @@ package final class HTTPClient: Sendable {
     /// Starts the thread; opens no connection yet. If the system lacks resources, every request fails with
     /// `.outOfResources`.
     package convenience init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
-        self.init(configuration: configuration, resources: SystemResources())
+        self.init(configuration: configuration, resources: configuration.carrier == nil ? SystemResources() : .none)
     }
 
     /// If the system lacks resources, the client is still created, but every request fails with `.outOfResources`.
@@ -25,7 +25,7 @@ package final class HTTPClient: Sendable {
         self.configuration = configuration
         let loop = CurlLoop(resources)
         engine = CurlEngine(loop: loop, configuration: configuration, resources: resources)
-        loop.start(engine, resources)
+        if configuration.carrier == nil { loop.start(engine, resources) }
     }
 
     deinit {
@@ -42,9 +42,11 @@ package final class HTTPClient: Sendable {
     /// - Note: Source: `libcurl-multi(3)`.
     package func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse {
         let id = nextID.wrappingAdd(1, ordering: .relaxed).oldValue
-        var flows = ExchangeFlows(body: Locked(BodyFlow(highWaterMark: configuration.bodies.highWaterMark)))
+        var flows = ExchangeFlows(body: Locked(BodyFlow(highWaterMark: configuration.highWaterMark)))
         let outcome: CurlTransfer.Head
-        if let source = request.body.source {
+        if let carrier = configuration.carrier {
+            outcome = await head(of: request, id: id, flow: flows.body, carriedBy: carrier)
+        } else if let source = request.body.source {
             let upload = Locked(UploadFlow())
             flows.upload = upload
             let feed = UploadFeed(source: source, flow: upload) { [engine] in engine.post(.resume(id)) }
@@ -90,12 +92,44 @@ package final class HTTPClient: Sendable {
         }
     }
 
+    private func head(
+        of request: HTTPRequest, id: TransferID, flow: Locked<BodyFlow>, carriedBy carrier: any HTTPCarrier
+    ) async -> CurlTransfer.Head {
+        var request = request
+        if let source = request.body.source {
+            do throws(HTTPTransportError) { request.body = .bytes(try await source.collected()) } catch {
+                return .failure(error)
+            }
+        }
+        guard !Task.isCancelled else {
+            return .failure(HTTPTransportError(.cancelled, "cancelled before it was sent"))
+        }
+        return await withTaskCancellationHandler { [request] in
+            await withUnsafeContinuation { reader in
+                carrier.carry(request, CarriedAnswer(id: id, flow: flow, reader: reader))
+            }
+        } onCancel: {
+            carrier.cancel(id)
+        }
+    }
+
+    /// Passes a signal of a body to its transfer.
+    func post(_ signal: CurlLoop.Signal) {
+        guard let carrier = configuration.carrier else { return engine.post(signal) }
+        switch signal {
+        case .cancel(let id): carrier.cancel(id)
+        // A carried body is never paused.
+        case .resume: break
+        case .extend(let id, let deadline): carrier.extendDeadline(of: id, to: deadline)
+        }
+    }
+
     /// An executor for tasks that mostly wait for small answers: saves two thread switches per request. Use it as
     /// `withTaskExecutorPreference(client.executor)`. Computations on it delay all transfers.
     package var executor: any TaskExecutor { engine.loop }
 
     /// Aborts all requests in flight with `.cancelled`, closes all connections and waits for the thread to end.
     package func shutdown() async {
-        await engine.loop.stopped()
+        if configuration.carrier == nil { await engine.loop.stopped() }
     }
 }

@@ -61,7 +61,12 @@ package struct HTTPClientConfiguration: Sendable {
     /// Called at the end of each exchange, on the client's own thread: a slow observer delays all transfers. Default
     /// nil, which costs nothing.
     package var observer: (@Sendable (HTTPExchangeRecord) -> Void)?
+    /// Carries the requests in place of libcurl; only the bodies of answers are then kept here. Default nil.
+    package var carrier: (any HTTPCarrier)?
 
     /// Every property has its default.
     package init() {}
+
+    /// A carrier delivers whole bodies at once, and can't be paused.
+    var highWaterMark: Int { carrier == nil ? bodies.highWaterMark : .max }
 }

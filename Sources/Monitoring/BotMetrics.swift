@@ -94,7 +94,7 @@ final class BotMetrics: Sendable {
         [
             .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
             .documentsInFlight, .bytesInFlight, .writeRateLimit, .receiversDown, .receiverDownSeconds, .openDeadLetters,
-            .waitingTimers,
+            .waitingTimers, .pausedRule, .openBackfill, .backfillRead, .backfillExpected,
         ] + databaseFamilies + fleetFamilies + counted.map(\.family) + [
             rulesFired, timersFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]
@@ -188,6 +188,14 @@ extension MetricFamily {
         "How long a webhook receiver or attachment server has been down; 0 once it is up again.")
     static let waitingTimers = MetricFamily(
         "changebot_timers_waiting", .gauge, "Timers that have not fired.")
+    static let pausedRule = MetricFamily(
+        "changebot_rule_paused", .gauge, "1 while a rule is paused; 0 once it fires again.")
+    static let openBackfill = MetricFamily(
+        "changebot_backfill_open", .gauge, "1 while a rule is to be applied to all documents; 0 once that is done.")
+    static let backfillRead = MetricFamily(
+        "changebot_backfill_documents_read", .gauge, "Documents that the backfill of a rule has read.")
+    static let backfillExpected = MetricFamily(
+        "changebot_backfill_documents_expected", .gauge, "Documents in the database when the backfill of a rule began.")
     static let openDeadLetters = MetricFamily(
         "changebot_dead_letters_open", .gauge, "Dead letters in the state, by rule.")
 }

@@ -1,7 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
-internal import LosslessJSON
+package import LosslessJSON
 
 /// The status of a bot, as one JSON object: a member of `bots` in `/status`, or a whole status file.
 struct BotStatus {
@@ -61,6 +61,12 @@ struct BotStatus {
             writer.object { writeTimers(to: &$0) }
             writer.name("passes")
             writer.array { writePasses(to: &$0) }
+            writer.name("paused_rules")
+            writer.array { writePausedRules(to: &$0) }
+            writer.name("backfills")
+            writer.array { writer in
+                for backfill in waiting.backfills { writer.object { backfill.write(to: &$0) } }
+            }
             writer.name("effects")
             effects.write(to: &writer, diff: diff)
             writer.name("history")
@@ -182,7 +188,35 @@ struct BotStatus {
         }
     }
 
+    private func writePausedRules(to writer: inout JSONWriter) {
+        for rule in waiting.pausedRules {
+            writer.object { writer in
+                writer.member("name", string: rule.name)
+                writer.member("state", string: rule.state.rawValue)
+                writer.member("paused_at", string: Timestamp.text(rule.pausedAt))
+                writer.member("since", raw: rule.since?.json ?? Array("null".utf8))
+            }
+        }
+    }
+
     private func retryCommand(_ number: Int) -> String? {
         description.retryOptions.map { "changebot dead-letters retry \(number) \($0)" }
+    }
+}
+
+extension Waiting.Backfill {
+    /// Writes its members.
+    package func write(to writer: inout JSONWriter) {
+        writer.member("rule", string: rule)
+        writer.member("state", string: state.rawValue)
+        writer.member("problem", optional: problem)
+        writer.member("read", integer: counts.read)
+        writer.name("expected")
+        if let expected { writer.integer(expected) } else { writer.null() }
+        writer.member("matched", integer: counts.matched)
+        writer.member("written", integer: counts.written)
+        writer.member("dead_letters", integer: counts.deadLetters)
+        writer.member("ordered_at", string: Timestamp.text(orderedAt))
+        writer.member("ended_at", optional: endedAt.map { Timestamp.text($0) })
     }
 }

@@ -95,6 +95,10 @@ package final class MonitoredBot: RunObserver {
         var rulesWithGauge: Set<String> = []
         /// The receivers for which `changebot_receiver_down_seconds` has been set.
         var receiversWithGauge: Set<ReceiverOutages.Receiver> = []
+        /// The rules for which `changebot_rule_paused` has been set.
+        var pausedRulesWithGauge: Set<String> = []
+        /// The rules for which `changebot_backfill_open` has been set.
+        var backfillsWithGauge: Set<String> = []
         /// The hash of the rules that the metrics last showed.
         var rulesShown: String?
         var deadLettersAt: ContinuousClock.Instant?
@@ -255,13 +259,38 @@ package final class MonitoredBot: RunObserver {
         for rule in rules {
             metrics.set(.openDeadLetters, Double(state.deadLetters.byRule[rule] ?? 0), ["rule": rule])
         }
+        // A rule that was never paused has no metric.
+        let paused = Set(state.waiting.pausedRules.filter { $0.state == .paused || $0.state == .resuming }.map(\.name))
+        let pausedRules = state.pausedRulesWithGauge.union(paused)
+        for rule in pausedRules { metrics.set(.pausedRule, paused.contains(rule) ? 1 : 0, ["rule": rule]) }
+        let backfills = set(metrics, backfills: state)
         self.state.withLock {
+            $0.pausedRulesWithGauge = pausedRules
+            $0.backfillsWithGauge = backfills
             $0.rulesShown = hash
             $0.rulesWithGauge.formUnion(rules)
             $0.receiversWithGauge = receiversWithGauge
             $0.partitionsWithGauge = partitionsWithGauge
             $0.databasesWithGauge = databasesWithGauge
         }
+    }
+
+    /// Sets the metrics of backfills.
+    ///
+    /// - Returns: The rules whose backfills now have metrics.
+    private func set(_ metrics: BotMetrics, backfills state: State) -> Set<String> {
+        let backfills = state.waiting.backfills
+        // A backfill that was cancelled or ended long ago is no longer listed.
+        for rule in state.backfillsWithGauge.subtracting(backfills.map(\.rule)) {
+            metrics.set(.openBackfill, 0, ["rule": rule])
+        }
+        for backfill in backfills {
+            let labels: KeyValuePairs = ["rule": backfill.rule]
+            metrics.set(.openBackfill, backfill.state == .waiting || backfill.state == .running ? 1 : 0, labels)
+            metrics.set(.backfillRead, Double(backfill.counts.read), labels)
+            metrics.set(.backfillExpected, backfill.expected.map(Double.init) ?? .nan, labels)
+        }
+        return state.backfillsWithGauge.union(backfills.map(\.rule))
     }
 
     /// Sets the metrics of receivers that are down.

@@ -24,7 +24,9 @@ struct Changebot: AsyncParsableCommand {
         version: BuildCommit.current.line(version: version),
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
-            StatusCommand.self, TraceCommand.self, ListCommand.self, FleetCommand.self, ConfigCommand.self,
+            StatusCommand.self, PauseCommand.self, ResumeCommand.self, BackfillCommand.self, TraceCommand.self,
+            ListCommand.self,
+            FleetCommand.self, ConfigCommand.self,
             ExportCommand.self, ImportCommand.self, VerifyCommand.self, ReplicateCommand.self, ResolveCommand.self,
             DoctorCommand.self,
             GatewayCommand.self, ServiceCommand.self, DemoCommand.self,

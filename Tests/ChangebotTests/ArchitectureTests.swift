@@ -66,8 +66,34 @@ import Testing
     @Test func eachTargetHasALayer() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
         let targets = folders.filter { !$0.hasPrefix("C") || $0 == "Compression" }
-        let tools = ["TestKit", "changebot-bench", "changebot-helper", "changebot-soak"]
+        let tools = ["TestKit", "changebot-bench", "changebot-helper", "changebot-simulate", "changebot-soak"]
         #expect(Set(targets).subtracting(tools) == Set(Self.layers.joined()))
+    }
+
+    /// The simulation replaces the clock, the random numbers and the scheduler beneath the program: nothing may bypass
+    /// it. The files named here are not used in a simulation.
+    @Test func simulatedTargetsUseNoOtherThreadsClocksOrRandomNumbers() throws {
+        let simulated = [
+            "BotState", "Bots", "Delivery", "DocumentFlow", "Encodings", "Fleet", "GatewayClient", "Locking",
+            "LosslessJSON", "Outside", "Revisions", "Rules",
+        ]
+        let permitted: Set = [
+            // Dispatch queues, which the simulation replaces.
+            "BlockingExecutor.swift", "Ledger+SeparateThread.swift",
+            // Encrypts exports; no run uses it.
+            "OutputFilter.swift",
+        ]
+        for target in simulated {
+            let folder = Self.root.appending(path: "Sources/\(target)")
+            let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+            while let file = files.nextObject() as? URL {
+                guard file.pathExtension == "swift", !permitted.contains(file.lastPathComponent) else { continue }
+                let found = Self.matches(
+                    #"(?m)^(?! *//).*?\b(pthread_create|Thread\.|DispatchQueue|posix_spawn|fork\(|socket\(|syscall\(|clock_gettime|CLOCK_\w+|getrandom|/dev/u?random|rdtsc)"#,
+                    in: try String(contentsOf: file, encoding: .utf8))
+                #expect(found.isEmpty, "\(file.lastPathComponent): \(found.map { $0[1] })")
+            }
+        }
     }
 
     /// The API for programs outside the package. Everything else is `package`.
@@ -195,15 +221,16 @@ import Testing
         let files = try #require(FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil))
         for case let file as URL in files where file.pathExtension == "swift" {
             let text = try Data(contentsOf: file)
-            guard text.range(of: Data("@Suite".utf8)) != nil, file.lastPathComponent != "ArchitectureTests.swift",
-                Self.starters.contains(where: { text.range(of: $0) != nil })
+            guard text.range(of: Data("@Suite".utf8)) != nil, file.lastPathComponent != "ArchitectureTests.swift"
             else { continue }
+            #expect(
+                text.range(of: Data(".timeLimit(".utf8)) == nil,
+                "\(file.lastPathComponent): .timeLimit counts the wait for a processor; use .limitedParallelism(minutes:)"
+            )
+            guard Self.starters.contains(where: { text.range(of: $0) != nil }) else { continue }
             #expect(
                 text.range(of: Data(".limitedParallelism".utf8)) != nil,
                 "\(file.lastPathComponent): its suite needs .limitedParallelism, see Tests.md")
-            #expect(
-                text.range(of: Data(".timeLimit(".utf8)) == nil,
-                "\(file.lastPathComponent): .timeLimit counts the wait for a slot; use .limitedParallelism(minutes:)")
         }
     }
 }

@@ -124,6 +124,16 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         #expect(lines.contains(#"    "a": {"#) && lines.filter { $0 == "  …" }.count == 2, "\(lines)")
     }
 
+    /// Regression: the terminal did not show which object a difference is in.
+    @Test func openingsAreShownOnTheTerminal() {
+        let old = ["{", "  a: {"] + (0..<5).map { "    m\($0)" } + ["    x: 1", "  }", "}"]
+        let new = old.map { $0.replacing("x: 1", with: "x: 2") }
+        #expect(
+            LineDiff(old, new).lines(plain).map(\.text) == [
+                "  {", "    a: {", "…", "      m2", "      m3", "      m4", "-     x: 1", "+     x: 2", "    }", "  }",
+            ])
+    }
+
     @Test func diffIsColouredAndEscaped() {
         #expect(
             LineDiff(["\u{1B}[2J", "same\u{202E}"], ["new", "same\u{202E}"]).lines(colored).map(\.text) == [

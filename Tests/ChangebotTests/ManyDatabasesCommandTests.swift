@@ -68,6 +68,61 @@ import Testing
 
     private static let databases = "gateway: BASE/{database}\ndatabases: [user-*, \"!user-x\"]\n"
 
+    /// A rule is paused for one database, while the bot runs.
+    @Test func rulesOfOneDatabaseArePaused() async throws {
+        try await withBed(Self.databases) { bed in
+            for name in ["user-a", "user-b"] {
+                try bed.gateway.createDatabase(name)
+                try await bed.put(name, "t1", #"{"type":"task"}"#)
+            }
+            let bot = try ChildProcess([Program.path, "run", "--config", bed.folder + "/changebot.yaml"])
+            func wait(_ database: String, _ id: String) async throws {
+                while try await bed.document(database, id)?.root["done"] == nil {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            for name in ["user-a", "user-b"] { try await wait(name, "t1") }
+            let which = try await bed.command("pause", "mark")
+            #expect(which.code == 64 && which.errors.contains("choose one with --database NAME"), "\(which.errors)")
+            let paused = try await bed.command("pause", "mark", "--database", "user-a")
+            #expect(paused.code == 0 && paused.errors.contains("within seconds"), "\(paused.errors)")
+            // Another order shows when it is taken up.
+            #expect(try await bed.command("backfill", "--rule", "broken", "--database", "user-a").code == 0)
+            while try await !bed.command("checkpoint", "show", "--database", "user-a").output.contains("done at") {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            for name in ["user-a", "user-b"] { try await bed.put(name, "t2", #"{"type":"task"}"#) }
+            try await wait("user-b", "t2")
+            #expect(try await bed.document("user-a", "t2")?.root["done"] == nil)
+            #expect(try await bed.command("resume", "mark", "--database", "user-a").code == 0)
+            try await wait("user-a", "t2")
+            #expect(await bot.stop() == 0)
+        }
+    }
+
+    /// A database in which nothing has changed since is looked at, too.
+    @Test(arguments: [true, false]) func orderToAStoppedBotReachesAQuietDatabase(once: Bool) async throws {
+        try await withBed(Self.databases) { bed in
+            for name in ["user-a", "user-b"] {
+                try bed.gateway.createDatabase(name)
+                try await bed.put(name, "t1", #"{"type":"task"}"#)
+            }
+            #expect(try await bed.command("run", "--once").code == 0)
+            #expect(try await bed.command("backfill", "--rule", "mark", "--database", "user-a").code == 0)
+            func isDone() async throws -> Bool {
+                try await bed.command("checkpoint", "show", "--database", "user-a").output.contains("done at")
+            }
+            if once {
+                #expect(try await bed.command("run", "--once").code == 0)
+            } else {
+                let bot = try ChildProcess([Program.path, "run", "--config", bed.folder + "/changebot.yaml"])
+                while try await !isDone() { try await Task.sleep(for: .milliseconds(50)) }
+                #expect(await bot.stop() == 0)
+            }
+            #expect(try await isDone())
+        }
+    }
+
     @Test func commandsWorkOnEachDatabase() async throws {
         try await withBed(Self.databases) { bed in
             for name in ["user-a", "user-b", "user-x"] {

@@ -27,9 +27,11 @@ enum Program {
 
     /// Runs the program to its end.
     ///
-    /// - Parameter launcher: A program that starts it, and the arguments before the program's path.
+    /// - Parameters:
+    ///   - launcher: A program that starts it, and the arguments before the program's path.
+    ///   - path: The path of another program.
     static func run(
-        _ arguments: [String], environment: [String: String] = [:], launcher: [String] = []
+        _ arguments: [String], environment: [String: String] = [:], launcher: [String] = [], path: String = path
     ) async throws -> Result {
         let errors = NSTemporaryDirectory() + "changebot-errors-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: errors) }

@@ -55,6 +55,19 @@ import Testing
         }
     }
 
+    /// Regression: a value could turn the direction of the file's text.
+    @Test(arguments: recipes) func invisibleCharactersAreEscaped(recipe: String) async throws {
+        let recipe = try #require(Recipe.all.first { $0.name == recipe })
+        let values = recipe.parameters.filter { [.text, .value].contains($0.kind) }.map { parameter in
+            (parameter.name, parameter.kind == .value ? "\"a\u{202E}b\u{E0041}\"" : "a\u{202E}b\u{E0041}")
+        }
+        let path = "a\u{202E}\nb.yaml"
+        let text = recipe.text(
+            recipe.completed(Dictionary(values) { first, _ in first }), path: path)
+        #expect(text.split(separator: "\n").allSatisfy { $0.unicodeScalars.allSatisfy(\.isVisible) }, "\(text)")
+        await expectPassingTests(text, recipe.name)
+    }
+
     @Test func valuesMayChangePlaces() throws {
         let recipe = try #require(Recipe.all.first { $0.name == "keep-last-version" })
         let text = recipe.text(["first": "total", "second": "customer"], path: "a.yaml")
@@ -225,6 +238,24 @@ import Testing
             let result = try await new(arguments, in: folder)
             #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        }
+    }
+
+    /// Regression: the error did not name the pictures that exist.
+    @Test func pictureThatIsMissingNamesThoseThatExist() async throws {
+        try await Program.withDirectory { folder in
+            try FileManager.default.createDirectory(atPath: folder + "/art", withIntermediateDirectories: false)
+            for name in ["b.png", "a.JPG", "notes.txt", ".hidden.png", "art/c.webp"] {
+                try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+            let result = try await new(["attach-picture", "--set", "picture=none.png"], in: folder)
+            #expect(result.code == 64)
+            #expect(
+                result.errors.contains(
+                    "'none.png' does not exist; put the picture there, or choose one of a.JPG, b.png, art/c.webp\n"),
+                "\(result.errors)")
+            #expect(PictureFiles.beside(folder + "/r.yaml") == ["a.JPG", "b.png", "art/c.webp"])
+            #expect(try await new(["attach-picture", "--set", "picture=art/c.webp"], in: folder).code == 0)
         }
     }
 

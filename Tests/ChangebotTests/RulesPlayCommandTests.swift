@@ -99,6 +99,33 @@ import Testing
         }
     }
 
+    /// Regression: the text got a rule whose picture does not exist.
+    @Test func recipeOfAMissingPictureNamesThoseThatExist() async throws {
+        try await with(["FOLDER/r.yaml"]) { playground, folder in
+            try Data("x".utf8).write(to: URL(fileURLWithPath: folder + "/mine.png"))
+            let choices = try await playground.ask("choices", #"{"file":0,"name":"attach-picture"}"#).body
+            #expect(choices.contains(#""picture":["mine.png","apple.png","coffee.png","potatoes.png"]"#), "\(choices)")
+            for (picture, status) in [("none.png", 422), ("mine.png", 200), ("coffee.png", 200)] {
+                let body = #"{"file":0,"text":"","name":"attach-picture","values":{"picture":"\#(picture)"}}"#
+                let answer = try await playground.ask("recipe", body)
+                #expect(answer.status == status)
+                #expect((status == 200) != answer.body.contains("or choose one of mine.png"), "\(answer.body)")
+            }
+            #expect(FileManager.default.fileExists(atPath: folder + "/coffee.png"))
+        }
+    }
+
+    /// Regression: a write-protected file was replaced.
+    @Test(.enabled(if: getuid() != 0)) func protectedFileIsNotReplaced() async throws {
+        try await Program.withDirectory { folder in
+            let file = folder + "/r.yaml"
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: file)
+            let error = #expect(throws: CommandError.self) { try OutputFile.writeUnlessProtected([], to: file) }
+            #expect(error?.description == "\(file) is write-protected; run chmod u+w \(file)")
+        }
+    }
+
     @Test func portInUseIsNamed() async throws {
         try await with(["FOLDER/r.yaml"]) { playground, folder in
             let port = try #require(playground.url.firstMatch(of: /127\.0\.0\.1:[0-9]+/)?.output)
@@ -132,6 +159,46 @@ import Testing
             try FileManager.default.createDirectory(atPath: folder + "/empty", withIntermediateDirectories: false)
             let result = try await Program.run(["rules", "play", folder + "/" + path, "--no-open"])
             #expect(result.code == 66 && result.errors.contains(part), "\(result.errors)")
+        }
+    }
+
+    /// Regression: such documents were skipped silently.
+    @Test func unreadableDocumentsOfAGatewayAreNamed() async throws {
+        let rows = [
+            #"{"id":"a","key":"a","value":{"rev":"1-a"},"doc":{"_id":"a","_rev":"1-a","type":"task"}}"#,
+            #"{"id":"b","key":"b","value":{"rev":"1-b"},"error":"forbidden","reason":"no channel"}"#,
+            #"{"id":"c","key":"c","value":{"rev":"1-c"},"doc":{"_id":"c","_rev":"1-c","type":ta}}"#,
+            #"{"id":"d","key":"d","value":{"rev":"1-d"},"doc":{"_id":"d","_rev":"1-d","type":"list"}}"#,
+        ]
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                let isFirst = !request.target.contains("startkey")
+                let (status, body) =
+                    switch request.target.prefix(while: { $0 != "?" }) {
+                    case "/": (200, #"{"couchdb":"Welcome","version":"3.5.0"}"#)
+                    case "/todo/": (200, #"{"db_name":"todo","update_seq":"7-g1","doc_count":4,"props":{}}"#)
+                    case "/todo/_all_docs":
+                        (
+                            200,
+                            #"{"total_rows":4,"offset":0,"rows":["# + "\n"
+                                + (isFirst ? rows : [rows[3]]).joined(separator: ",\n") + "\n]}\n"
+                        )
+                    case "/todo/_find": (403, #"{"error":"forbidden","reason":"no queries"}"#)
+                    default: (404, #"{"error":"not_found","reason":"missing"}"#)
+                    }
+                try connection.answer(
+                    status, headers: ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"],
+                    body: body)
+            }
+        }
+        defer { server.stop() }
+        try await with(["FOLDER/r.yaml", "--gateway", server.url("/todo")]) { playground, _ in
+            let answer = try await playground.ask("pick", #"{"selector":"{\"type\":\"task\"}"}"#)
+            #expect(answer.body.contains(#""added":1"#), "\(answer.body)")
+            #expect(answer.body.contains(#""unreadableDocumentCount":2"#), "\(answer.body)")
+            #expect(
+                answer.body.contains(#"'b': no channel""#)
+                    && answer.body.contains("'c': the gateway sent invalid JSON: "))
         }
     }
 

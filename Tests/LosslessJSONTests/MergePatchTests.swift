@@ -1,4 +1,5 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @Suite struct MergePatchTests {
@@ -91,7 +92,7 @@ import Testing
     }
 
     /// Regression: it took minutes, because every lookup searched all members.
-    @Test(.timeLimit(.minutes(5))) func manyMembersTakeLinearTime() throws {
+    @Test(.limitedParallelism) func manyMembersTakeLinearTime() throws {
         func object(_ count: Int, _ value: String, from start: Int = 0) -> String {
             "{" + (start..<start + count).map { "\"member-\($0)\":\(value)" }.joined(separator: ",") + "}"
         }

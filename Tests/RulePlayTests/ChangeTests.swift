@@ -99,7 +99,8 @@ import Testing
             parameters: [
                 .init(
                     name: "member", value: "m", explanation: "the member",
-                    refusal: { $0 == "bad" ? "write another" : nil })
+                    choices: { [$0.split(separator: "/").last.map(String.init) ?? "", "n"] },
+                    refusal: { value, _ in value == "bad" ? "write another" : nil })
             ],
             text: { values, _ in
                 let member = values["member"] ?? "m"
@@ -157,6 +158,37 @@ import Testing
         }
     }
 
+    /// Regression: documents of several recipes looked alike, because they have the same ids.
+    @Test func documentsOfARecipeAreGrouped() async throws {
+        try await withRecipe { bed in
+            var text = PlayTestBed.rules
+            for values in ["", #","values":{"member":"x"}"#] {
+                let body = #"{"file":0,"text":\#(text.json),"name":"stamp"\#(values)}"#
+                text = try #require(try await bed.ask("recipe", body).answer["text"]?.string)
+            }
+            bed.samples.add(Sample(try JSONText(#"{"_id":"z"}"#), origin: "test"))
+            let listed = try await bed.ask("samples", "{}").answer["samples"]?.elements.compactMap {
+                $0["group"]?.string
+            }
+            #expect(listed == ["Recipe stamp", ""])
+            _ = try await bed.ask("change", #"{"text":"{}"}"#)
+            #expect(bed.samples[2]?.group == "Typed")
+            _ = try await bed.ask("change", #"{"number":0,"text":"{\"a\":1}"}"#)
+            #expect(bed.samples[0]?.group == "Recipe stamp")
+            let body = #"{"file":0,"text":\#(text.json),"name":"stamp","values":{"member":"y"}}"#
+            _ = try await bed.ask("recipe", body)
+            #expect(bed.samples[3]?.group == "Recipe stamp (member: y)")
+        }
+    }
+
+    @Test func valuesAreSuggested() async throws {
+        try await withRecipe { bed in
+            let choices = try await bed.ask("choices", #"{"file":0,"name":"stamp"}"#).answer
+            #expect(choices["choices"]?.json == #"{"member":["r.yaml","n"]}"#)
+            #expect(try await bed.ask("choices", #"{"file":0,"name":"none"}"#).status == 404)
+        }
+    }
+
     @Test(arguments: [
         (#"{"file":0,"text":"","name":"none"}"#, 404),
         (#"{"file":0,"text":"","name":"stamp","values":{"member":"bad"}}"#, 422),
@@ -194,12 +226,18 @@ import Testing
     @Test func documentsOfTheGatewayAreAdded() async throws {
         let pick: PlaySettings.Picking = { selector, limit in
             if selector != "{}" { throw Failure() }
-            return try (0..<min(limit, 500)).map { try JSONText(#"{"_id":"\#($0)","_rev":"1-a"}"#) }
+            var picked = PickedDocuments(
+                try (0..<min(limit, 500)).map { try JSONText(#"{"_id":"\#($0)","_rev":"1-a"}"#) })
+            picked.leaveOut("x", "forbidden")
+            return picked
         }
         let change: (inout PlaySettings) -> Void = { $0.gateway = ("http://gateway/todo", pick) }
         try await PlayTestBed.with(change: change) { bed in
             let answer = try await bed.ask("pick", #"{"selector":"{}","limit":9999}"#).answer
             #expect(answer["added"]?.integer == 200 && answer["total"]?.integer == 200)
+            // Regression: such documents were skipped silently.
+            #expect(answer["unreadableDocumentCount"]?.integer == 1)
+            #expect(answer["unreadableDocuments"]?.json == #"["'x': forbidden"]"#)
             let again = try await bed.ask("pick", #"{"selector":"{}"}"#).answer
             #expect(again["added"]?.integer == 0 && again["known"]?.integer == 200)
             // The gateway has gone away: the documents stay.

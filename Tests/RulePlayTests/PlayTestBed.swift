@@ -103,6 +103,11 @@ struct PlayTestBed {
             names.lastIndex(of: name).flatMap { texts[$0].root.members.first { _ in true }?.value }
         }
 
+        /// The first member of each line that begins with this name.
+        func all(_ name: String) -> [JSONValue] {
+            zip(names, texts).filter { $0.0 == name }.compactMap { $0.1.root.members.first { _ in true }?.value }
+        }
+
         func string(_ name: String) -> String { self[name].map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
     }
 }

@@ -96,6 +96,53 @@ import Testing
         }
     }
 
+    /// Regression: the page offered to overwrite the folder.
+    @Test func fileThatBecameAFolderIsNamed() async throws {
+        try await PlayTestBed.with { bed in
+            let version = try await version(bed)
+            let path = bed.folder + "/r.yaml"
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            let (status, answer) = try await save(bed, "# mine\n", over: version)
+            #expect(status == 422 && answer["fileVersion"] == nil)
+            let error = answer["error"]?.string ?? ""
+            #expect(error.hasPrefix("'\(path)' is a folder now; remove or rename the folder. "), "\(error)")
+            #expect(error.hasSuffix("your text is still in the editor: save it again afterwards, or download it"))
+            // With the file in its place again, the same version can be saved.
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: path + ".old", toPath: path)
+            #expect(try await save(bed, "# mine\n", over: version).0 == 200)
+            #expect(bed.text == "# mine\n")
+        }
+    }
+
+    @Test func folderThatIsGoneIsNamed() async throws {
+        try await PlayTestBed.with { bed in
+            let version = try await version(bed)
+            try FileManager.default.removeItem(atPath: bed.folder)
+            let (status, answer) = try await save(bed, "# mine\n", over: version)
+            #expect(status == 409 && answer["isDeleted"]?.bool == true)
+            #expect(answer["error"]?.string?.contains("was deleted with its folder") == true)
+            try FileManager.default.createDirectory(atPath: bed.folder, withIntermediateDirectories: false)
+            #expect(try await save(bed, "# mine\n", over: "missing").0 == 200)
+        }
+    }
+
+    @Test func fullDiskIsNamed() async throws {
+        struct Full: Error, CustomStringConvertible {
+            let description = "can't write r.yaml: No space left on device"
+        }
+        let change: (inout PlaySettings) -> Void = { $0.write = { _, _ in throw Full() } }
+        try await PlayTestBed.with(change: change) { bed in
+            let (status, answer) = try await save(bed, "# mine\n", over: try await version(bed))
+            #expect(status == 422)
+            #expect(
+                answer["error"]?.string?.hasPrefix("can't write r.yaml: No space left on device. The file is as")
+                    == true)
+            #expect(bed.text == PlayTestBed.rules)
+        }
+    }
+
     @Test func longTextIsRefused() async throws {
         let text = String(repeating: "#", count: PlayFile.lengthLimit + 1)
         try await PlayTestBed.with { bed in

@@ -350,6 +350,36 @@ import Testing
         ),
     ])
     func valuesAreWrittenAsFlowYAML(json: String, text: String) throws {
+        try expectFlow(json, text)
+    }
+
+    /// Regression: such characters were copied. Editors took some of them for ends of lines, and others turned the
+    /// direction of the text.
+    @Test(arguments: [
+        ("\u{2028}", "\\u2028"), ("\u{2029}", "\\u2029"), ("\u{202E}", "\\u202e"), ("\u{2066}", "\\u2066"),
+        ("\u{85}", "\\u0085"), ("\u{7F}", "\\u007f"), ("\u{200B}", "\\u200b"),
+        ("\u{E000}", "\\ue000"), ("\u{E0041}", "\\U000e0041"), ("\u{F0000}", "\\U000f0000"),
+    ])
+    func invisibleCharactersAreEscaped(character: String, escape: String) throws {
+        for (text, value) in [
+            (character, escape), ("a\(character)", "a\(escape)"), ("a \(character)b", "a \(escape)b"),
+        ] {
+            try expectFlow("{\"\(text)\":[\"\(text)\"]}", "{ \"\(value)\": [\"\(value)\"] }")
+            #expect(YAMLScalar.text(text) == "\"\(value)\"")
+        }
+        let named = try added(
+            try added("version: 1\nrules: []\n", name: "a\(character)"), name: "a\(character)")
+        #expect(named.contains("name: \"a\(escape)\"\n") && named.contains("name: \"a\(escape) (2)\"\n"))
+    }
+
+    private func added(_ text: String, name: String) throws -> String {
+        let test = ["name: " + FlowText.quoted(name)] + test.dropFirst()
+        return String(
+            decoding: try RuleFileAddition(path: "r.yaml", bytes: Array(text.utf8)).adding(tests: [test]), as: UTF8.self
+        )
+    }
+
+    private func expectFlow(_ json: String, _ text: String) throws {
         let value = try JSONText(json)
         #expect(FlowText.text(value.root) == text)
         let node = try #require(YAMLSource.read(text, errors: SourceErrors(path: "x")))

@@ -148,6 +148,21 @@ import Testing
         #expect(twice?.description.contains("the key 'a' appears twice") == true)
     }
 
+    /// Regression: names with escapes were not replaced.
+    @Test(arguments: [
+        (#""a\u202eb\"""#, #""a\u202eb\" (2)""#), ("'it''s'", "it's (2)"), ("'a: b'", #""a: b (2)""#),
+        ("plain", "plain (2)"),
+    ]) func takenNameIsReplacedHoweverItIsWritten(_ name: String, _ new: String) throws {
+        let rule = "version: 1\nrules:\n  - { name: NAME, when: {}, then: [{ merge: { a: 1 } }] }\ntests:\n"
+        func file(_ rule: String, _ number: Int) -> String {
+            rule + "  - name: \(name)\n    given: { n: \(number) }\n    expect: { deleted: false }\n"
+        }
+        let bytes = try RuleFileAddition(path: "r.yaml", bytes: Array(file(rule, 1).utf8))
+            .adding(rulesOf: Array(file(rule.replacing("NAME", with: "other"), 2).utf8))
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.contains("  - name: \(name)\n") && text.contains("  - name: \(new)\n"), "\(text)")
+    }
+
     @Test func listWithoutElementsGetsItsFirst() throws {
         let text =
             "version: 1\nrules:\n  - { name: a, when: {}, then: [{ merge: { a: 1 } }] }\ntests:\n    # none yet\n"
@@ -206,6 +221,36 @@ import Testing
         let results = await read.set.runTests(now: 0)
         #expect(results.count == 1 && results.allSatisfy(\.hasPassed), "\(text)\(results)")
         #expect(read.set.testedDocuments.first?.given.root.isEquivalent(to: given.root) == true)
+    }
+
+    /// Regression: the test expected any error. Another failure of the rules passed.
+    @Test func recordedFailureExpectsItsMessage() async throws {
+        let given = try JSONText(#"{"_id":"a","type":"bad"}"#)
+        let set = try ruleSet(rules)
+        let decision = try #require(await set.makeDecider().decide(on: [DecisionInput(given)], now: 0).first)
+        let test = try RecordedTest(
+            DecisionReport(given, decision, names: set.names), named: nil, before: nil, now: nil)
+        let message = try #require(decision.error?.description)
+        #expect(message.hasPrefix("rule 'fail': "))
+        #expect(test.lines.last == "expect: { error: \(FlowText.quoted(message)) }")
+        let other = rules.replacing("{ jq: error }", with: "{ jq: '1 + {}' }")
+        let text = String(
+            decoding: try RuleFileAddition(path: "r.yaml", bytes: Array(other.utf8)).adding(tests: [test.lines]),
+            as: UTF8.self)
+        let results = try await fileSet(text).runTests(now: 0)
+        #expect(results.map(\.hasPassed) == [false], "\(results)")
+    }
+
+    /// The folder of the rules is not a part of the expected message.
+    @Test func recordedFailureHasNoPath() async throws {
+        let given = try JSONText(#"{"_id":"a"}"#)
+        let set = try ruleSet(rules)
+        var decision = Decision(given)
+        decision.status = .failed(
+            DecisionError(rule: "picture", reason: "'/folder/none.png' does not exist; correct it"))
+        let test = try RecordedTest(
+            DecisionReport(given, decision, names: set.names), named: nil, before: nil, now: nil)
+        #expect(test.lines.last == #"expect: { error: " does not exist; correct it" }"#)
     }
 
     @Test func documentThatIsTooLongIsNotRecorded() throws {

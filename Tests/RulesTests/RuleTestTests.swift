@@ -51,8 +51,12 @@ import Testing
     @Test(arguments: [
         ("given: {type: task}, expect: {fired: []}", "fired", [], ["mark"]),
         ("given: {type: task}, expect: {deleted: true}", "deleted", ["true"], ["false"]),
-        ("given: {type: task}, expect: {error: x}", "error", ["x"], ["none"]),
-        ("given: {type: list}, expect: {error: none of this}", "error", ["none of this"], ["none"]),
+        ("given: {type: task}, expect: {error: x}", "error", ["a failure whose message contains: x"], ["no failure"]),
+        ("given: {type: task}, expect: {error: true}", "error", ["a failure"], ["no failure"]),
+        (
+            "given: {type: list}, expect: {error: none of this}", "error",
+            ["a failure whose message contains: none of this"], ["no failure"]
+        ),
         ("given: {type: task}, expect: {attachments: {image: {length: 3}}}", "attachments", ["image: 3 bytes"], []),
     ])
     func testsFail(test: String, what: String, expected: [String], actual: [String]) async throws {

@@ -190,6 +190,8 @@ package final class DatabaseIndex: Sendable {
             throw .writing(path, error)
         }
         try? FileManager.default.removeItem(atPath: "\(folder)/\(KeyspaceName.pathSegment(of: name))")
+        beginOrder(of: name)
+        endOrder(of: name)
     }
 
     /// Closes the file and releases the lock.

@@ -22,6 +22,8 @@ extension Schema {
                 .text("name"), .text("owner", null: true), .int("token", initial: "0"),
                 .time("until", initial: "'-infinity'"), .bool("direct", initial: "false"), .int("turns", initial: "0"),
             ], storage: "fillfactor = 50"),
+        // The latest order about rules that each process has taken up: see `paused_rule`.
+        Table("order_taken_up", key: ["owner"], since: 4, [.text("owner"), .int("number")]),
         // Writes of the database's mark that the gateway has not answered.
         Table("mark_write", key: ["id"], [.text("id"), .time("at", initial: "clock_timestamp()")]),
     ]

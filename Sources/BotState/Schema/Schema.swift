@@ -3,7 +3,7 @@ package enum Schema {
     /// The version of the tables, increased with every change. A state stores it under ``versionName``. States from
     /// before the first release stored theirs elsewhere (`grdb_migrations`, or `schema`), so none of them counts as
     /// version 1.
-    static let version = 3
+    static let version = 4
 
     /// The names of two rows of `identity`: the version of the tables, and that of the program that created them. Later
     /// versions keep both.
@@ -64,6 +64,25 @@ package enum Schema {
         Table(
             "schedule", key: ["line", "zone", "rules"],
             [.text("line"), .text("zone"), .bytes("rules"), .int("begun", null: true), .int("done")]),
+        // Rules that must not fire (`resumed_at` is null), or make up for the changes after `since`, which is JSON text;
+        // null: for all. `number` is that of the last order about the rule. `last_write`: the `rowid` of the last own
+        // write before the rule was left out.
+        Table(
+            "paused_rule", key: ["rule"], since: 4,
+            [
+                .bytes("rule"), .text("since", null: true), .int("paused_at"), .int("resumed_at", null: true),
+                .int("number"), .int("last_write", null: true),
+            ]),
+        // Orders to apply rules to all documents. `number` is that of the order. All documents up to `last_id` are done.
+        // Those that have ended are kept for a week.
+        Table(
+            "backfill", key: ["rule"], since: 4,
+            [
+                .bytes("rule"), .bytes("selector", null: true), .int("rate"), .int("number"), .int("ordered_at"),
+                .int("begun_at", null: true), .int("ended_at", null: true), .bytes("problem", null: true),
+                .bytes("last_id", null: true), .int("expected", null: true), .int("read_count", initial: "0"),
+                .int("matched", initial: "0"), .int("written", initial: "0"), .int("dead_letters", initial: "0"),
+            ]),
         // What the bot did to documents: a ``TraceEntry`` each. `details` is a JSON object.
         Table(
             "trace", since: 3,

@@ -11,6 +11,25 @@ package struct DeadLetteredDocument: Sendable, Equatable {
 }
 
 extension Ledger {
+    /// These documents without the dead letters of paused rules, and without those that name no rule: they may concern a
+    /// paused one. Documents of which none are left are omitted.
+    package func retriable(
+        _ documents: [DeadLetteredDocument], whilePaused paused: Set<String>
+    ) throws(StateError) -> [DeadLetteredDocument] {
+        guard !paused.isEmpty else { return documents }
+        var retriable: [DeadLetteredDocument] = []
+        for document in documents {
+            var numbers: [Int] = []
+            for number in document.deadLetters {
+                if let rule = try deadLetter(number)?.rule, !paused.contains(rule) { numbers.append(number) }
+            }
+            guard !numbers.isEmpty else { continue }
+            retriable.append(
+                DeadLetteredDocument(id: document.id, deadLetters: numbers, sequence: document.sequence))
+        }
+        return retriable
+    }
+
     /// The documents of these dead letters, each once; numbers that don't exist are ignored.
     package func deadLetteredDocuments(_ numbers: [Int]) throws(StateError) -> [DeadLetteredDocument] {
         var order: [DocumentID] = []

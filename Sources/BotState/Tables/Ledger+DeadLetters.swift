@@ -74,15 +74,18 @@ extension Ledger {
         let rules: Set<String>?
         /// Rules that failed again: their dead letters are kept.
         package let failedRules: Set<String>
+        /// Whether dead letters without a rule are kept: a rule that took no part may be concerned.
+        let keepsUnnamed: Bool
         /// The highest number when it was decided: later dead letters may be about newer content.
         let highestDeadLetterNumber: Int
 
         /// By default all dead letters of the document are obsolete.
         package init(
             id: DocumentID, rules: Set<String>? = nil, failedRules: Set<String> = [],
-            highestDeadLetterNumber: Int = .max
+            keepsUnnamed: Bool = false, highestDeadLetterNumber: Int = .max
         ) {
             self.id = id
+            self.keepsUnnamed = keepsUnnamed
             self.rules = rules
             self.failedRules = failedRules
             self.highestDeadLetterNumber = highestDeadLetterNumber
@@ -90,7 +93,7 @@ extension Ledger {
 
         func isResolved(rule: String?, number: Int) -> Bool {
             guard number <= highestDeadLetterNumber else { return false }
-            guard let rule else { return rules == nil }
+            guard let rule else { return rules == nil && !keepsUnnamed }
             return !failedRules.contains(rule) && rules?.contains(rule) != false
         }
     }

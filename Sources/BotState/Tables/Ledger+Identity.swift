@@ -144,7 +144,11 @@ extension Ledger {
         for table in tables {
             try database.execute("DELETE FROM \(table)")
         }
-        // All documents are read again.
+        // Resumed rules need not make up for changes, and paused ones must for all: all documents are read again.
+        try database.execute("DELETE FROM paused_rule WHERE resumed_at IS NOT NULL")
+        try database.execute("UPDATE paused_rule SET since = NULL, last_write = 0")
+        try database.execute(
+            "UPDATE backfill SET last_id = NULL, expected = NULL, read_count = 0 WHERE ended_at IS NULL")
         try database.execute("DELETE FROM identity WHERE name = 'missed_rules'")
         try setDatabase(identity, database)
         guard let address else { return }

@@ -67,6 +67,21 @@ extension Ledger {
         }
     }
 
+    /// For each document, whether this rule set wrote its revision, not after another write.
+    ///
+    /// - Parameter last: The number of that write: see ``PausedRule/lastWrite``.
+    package func wrote(
+        _ documents: [(id: DocumentID, revision: RevisionID)], upToWrite last: Int
+    ) async throws(StateError) -> [Bool] {
+        guard !documents.isEmpty, last > 0 else { return documents.map { _ in false } }
+        return try await read { [ruleSetNumber] database in
+            try database.rowsForEach(
+                "SELECT rowid FROM own_write WHERE id = ? AND revision = ? AND rule_set = ? AND rowid <= ? LIMIT 1",
+                documents.map { [OwnWrite.key($0.id.text), OwnWrite.key($0.revision.text), ruleSetNumber, last] }
+            ).map { !$0.isEmpty }
+        }
+    }
+
     private static func earlierWrites(_ dialect: SQLDialect) -> String {
         let wanted = dialect.listed
         let newest = """

@@ -37,11 +37,13 @@ extension Ledger {
     /// - Parameters:
     ///   - hash: The hash of the rule set.
     ///   - missed: The changed rules that were not yet applied to older documents.
+    ///   - names: The names of all rules of the bot. Nil: as recorded.
     package func note(
-        rules: [String: String], hash: String, missed: Set<String> = []
+        rules: [String: String], hash: String, missed: Set<String> = [], names: KnownRuleNames? = nil
     ) async throws(StateError) {
         let (noted, notedHash, known) = (try notedRules() ?? [:], try notedRuleSetHash(), try missedRules())
-        guard noted != rules || notedHash != hash || known != missed else { return }
+        let namesDiffer = if let names { try knownRules() != names } else { false }
+        guard noted != rules || notedHash != hash || known != missed || namesDiffer else { return }
         var list = JSONWriter()
         list.array { list in for name in missed.sorted() { list.string(name) } }
         let value = missed.isEmpty ? nil : String(decoding: list.bytes, as: UTF8.self)
@@ -51,6 +53,7 @@ extension Ledger {
             let replace = database.dialect.replace(into: "identity", ["name", "value"], key: ["name"])
             try database.execute(replace, [Self.notedRuleSet, hash])
             if let value { try database.execute(replace, [Self.missedRules, value]) }
+            if let names { try Self.set(Self.knownRulesName, names.json, database) }
             try database.execute("DELETE FROM rule")
             try database.executeEach(
                 database.dialect.replace(into: "rule", ["name", "fingerprint"], key: ["name"]),

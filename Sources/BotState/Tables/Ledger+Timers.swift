@@ -26,7 +26,7 @@ package struct TimeChanges: Sendable {
 
     package var documents: [TimedDocument] = []
     var kind = Kind.replaced(ofRules: nil)
-    /// Dead-lettered documents: their timers that are due at ``now`` are deleted.
+    /// Dead-lettered documents: their timers that are due at ``now`` are deleted. Only those of the rules of ``kind``.
     package var failed: [DocumentID] = []
     /// Seconds since 1970.
     package var now = 0
@@ -41,10 +41,12 @@ package struct TimeChanges: Sendable {
 
     func record(in database: any StateSession) throws {
         switch kind {
-        case .replaced(let rules): try Ledger.setTimes(documents, ofRules: rules, in: database)
-        case .added: try Ledger.addTimes(documents, in: database)
+        case .replaced(let rules):
+            try Ledger.setTimes(documents, ofRules: rules, in: database)
+            try Ledger.dropTimers(of: failed, ofRules: rules, dueBy: now, in: database)
+        case .added:
+            try Ledger.addTimes(documents, in: database)
         }
-        try Ledger.dropTimers(of: failed, dueBy: now, in: database)
     }
 }
 
@@ -101,13 +103,20 @@ extension Ledger {
     }
 
     /// Deletes the due timers of these documents: their decision failed, which a dead letter reports.
+    ///
+    /// - Parameter rules: Only the timers of these rules; nil: all.
     package static func dropTimers(
-        of documents: [DocumentID], dueBy now: Int, in database: any StateSession
+        of documents: [DocumentID], ofRules rules: Set<String>? = nil, dueBy now: Int, in database: any StateSession
     ) throws {
         guard !documents.isEmpty else { return }
-        try database.executeEach(
-            "DELETE FROM timer WHERE id = ? AND fired = 0 AND due <= ?",
-            documents.map { [TextAsBytes($0.text), now] })
+        let due = "DELETE FROM timer WHERE id = ? AND fired = 0 AND due <= ?"
+        if let rules {
+            try database.executeEach(
+                due + " AND rule = ?",
+                documents.flatMap { document in rules.map { [TextAsBytes(document.text), now, TextAsBytes($0)] } })
+        } else {
+            try database.executeEach(due, documents.map { [TextAsBytes($0.text), now] })
+        }
     }
 
     /// Deletes the times of all other rules.
@@ -168,9 +177,14 @@ extension Ledger {
     }
 
     /// When the next timer after a time is due; nil if there is none.
-    package func nextTimer(after now: Int) async throws(StateError) -> Int? {
+    ///
+    /// - Parameter rules: Their timers are left out.
+    package func nextTimer(after now: Int, except rules: [String] = []) async throws(StateError) -> Int? {
         try await read { database in
-            try database.value(Int.self, "SELECT MIN(due) FROM timer WHERE fired = 0 AND due > ?", [now])
+            let others = rules.map { _ in " AND rule <> ?" }.joined()
+            return try database.value(
+                Int.self, "SELECT MIN(due) FROM timer WHERE fired = 0 AND due > ?\(others)",
+                [now] + rules.map { TextAsBytes($0) })
         }
     }
 

@@ -1,6 +1,7 @@
 internal import BotState
 internal import Delivery
 internal import DocumentFlow
+internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import Rules
@@ -14,8 +15,17 @@ struct PassRunner: Sendable {
         let mode: Mode
         /// Where timers of rules with `at:` are recorded. Nil: they are not.
         var timers: DocumentTimers?
-        /// Where a learning pass stores what rules see.
+        /// Where a learning pass stores what rules see, and a resumed rule finds it.
         var lastSeen: LastSeenDocuments?
+        var source = PassSource.allDocuments
+        /// Only documents that this matches; nil: all.
+        var filter: DocumentFilter?
+        /// Called with the sequence that it has reached, however it ends. For a pass that reads the feed.
+        var noteReached: (@Sendable (SequenceID) async -> Void)?
+        /// If it makes up for the run.
+        var run: RunOfPass?
+        /// For the begin and the end in the log.
+        var level = Logger.Level.notice
         let beginning: Logger.Message
         let end: Logger.Message
         let failure: Logger.Message
@@ -37,10 +47,10 @@ struct PassRunner: Sendable {
         try await lock.withLock {
             guard !Task.isAskedToStop else { return false }
             let rules: Logger.Metadata = [LogKey.rules: "\(pass.rules.joined(separator: ", "))"]
-            bot.logger.notice(pass.beginning, metadata: rules)
+            bot.logger.log(level: pass.level, pass.beginning, metadata: rules)
             do {
                 let result = try await applyAndShow(pass)
-                bot.logger.notice(pass.end, metadata: rules.merging(result) { $1 })
+                bot.logger.log(level: pass.level, pass.end, metadata: rules.merging(result) { $1 })
                 return !Task.isShuttingDownGracefully
             } catch {
                 guard !Task.isCancelled, !(error is CancellationError) else { return false }
@@ -48,6 +58,27 @@ struct PassRunner: Sendable {
                 bot.logger.warning(pass.failure, metadata: rules.merging([LogKey.reason: "\(error)"]) { $1 })
                 return false
             }
+        }
+    }
+
+    /// How an ordered pass has ended.
+    enum End { case completed, failed, cancelled }
+
+    /// Runs a pass that an operator has ordered, as long as the order stands.
+    ///
+    /// - Parameter isWanted: Asked whenever there may be another order.
+    func run(
+        _ pass: Pass, orderedIn ledger: Ledger, while isWanted: @escaping @Sendable (Ledger) throws(StateError) -> Bool
+    ) async throws -> End {
+        try await withThrowingTaskGroup(of: End.self) { group in
+            group.addTask { try await self.run(pass) ? .completed : .failed }
+            group.addTask {
+                // Other tasks notice whether the engine answers.
+                try await ledger.whileOrdered { (try? await ledger.onSeparateThread(isWanted)) ?? true }
+                return .cancelled
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? .failed
         }
     }
 
@@ -67,22 +98,35 @@ struct PassRunner: Sendable {
 
     /// - Returns: What it did, for the log.
     private func apply(_ pass: Pass) async throws -> Logger.Metadata {
-        let ruleSet = try settings.rules.ruleSet(only: pass.rules)
+        let ruleSet = try settings.rules.ruleSet(only: pass.rules, filter: pass.filter)
         try settings.state.catalogue.check()
         var delivery = bot.settings.delivery
         delivery.stateOptions = settings.stateOptions
         // A pass is counted and shown separately from the run.
         delivery.retries.observer = nil
         let report = RunReport()
-        try await Fixer(
+        let fixer = Fixer(
             gateway: bot.gateway, ruleSet: ruleSet, state: settings.state.with(ruleSetHash: ruleSet.hash),
-            name: settings.state.catalogue.name, mode: pass.mode, settings: delivery, timers: pass.timers,
+            name: settings.state.catalogue.name, mode: pass.mode, source: pass.source,
+            run: pass.run, settings: delivery, timers: pass.timers,
             lastSeen: pass.lastSeen, report: report, logger: bot.logger
-        ).run()
+        )
+        do { try await fixer.run() } catch {
+            await noteReached(by: pass, report)
+            throw error
+        }
+        await noteReached(by: pass, report)
         try Task.checkCancellation()
         let counters = await report.counters()
         await bot.report.notePass(deadLetters: counters.deadLetters)
         return counters.logMetadata(onlyLearns: pass.mode.onlyLearns)
+    }
+}
+
+extension PassRunner {
+    private func noteReached(by pass: Pass, _ report: RunReport) async {
+        guard let note = pass.noteReached, let sequence = await report.safeSequence else { return }
+        await note(sequence)
     }
 }
 
@@ -104,10 +148,35 @@ extension PassRunner.Pass {
             failure: "new and changed rules could not learn all documents; the next start tries again")
     }
 
-    /// Rules that are due at `time`; `began` is when the pass began. Both in seconds since 1970.
-    static func scheduled(_ rules: ScheduledRules, began: Int, time: Int) -> Self {
+    /// A resumed rule, for the changes that it missed.
+    static func resumed(
+        _ rule: PausedRule, channels: [String]?, _ guards: EffectLimits?, _ delivery: Delivery
+    ) -> Self {
         Self(
-            rules: rules.names, mode: .scheduledPass(began: began, time: time),
+            rules: [rule.name], mode: .makeUp(guards), timers: delivery.timers, lastSeen: delivery.lastSeen,
+            source: .changes(since: rule.since ?? .start, channels: channels),
+            noteReached: { [ledger = delivery.ledger] sequence in
+                // Otherwise the next attempt only reads more than it needs.
+                try? await ledger.noteReached(sequence, by: rule)
+            },
+            run: RunOfPass(ledger: delivery.ledger, lastWrite: rule.lastWrite),
+            beginning: "a resumed rule makes up for the changes that it missed",
+            end: "a resumed rule has made up for the changes that it missed",
+            failure: "a resumed rule could not make up for the changes that it missed; trying again in a minute")
+    }
+
+    /// A part of a backfill.
+    static func backfill(_ part: BackfillPart, _ filter: DocumentFilter?, _ delivery: Delivery) -> Self {
+        Self(
+            rules: [part.backfill.rule], mode: .pass, timers: delivery.timers, source: .backfill(part), filter: filter,
+            run: RunOfPass(ledger: delivery.ledger), level: .debug, beginning: "continuing a backfill",
+            end: "a part of a backfill is done", failure: "a backfill was interrupted; trying again in a minute")
+    }
+
+    /// Rules that are due at `time`; `began` is when the pass began. Both in seconds since 1970.
+    static func scheduled(_ rules: [String], began: Int, time: Int) -> Self {
+        Self(
+            rules: rules, mode: .scheduledPass(began: began, time: time),
             beginning: "starting a scheduled pass: applying rules to all documents",
             end: "finished a scheduled pass over all documents",
             failure: "a scheduled pass over all documents failed; trying again in a minute")

@@ -12,6 +12,8 @@ internal import ServiceLifecycle
 /// A one-shot run makes up for missed passes. A pass that was killed is started again.
 struct PassTask: BackgroundTask {
     let schedules: [ScheduledRules]
+    /// The names of the rules that do not fire at present. A schedule without other rules waits.
+    let paused: Set<String>
     /// ``PassRunner/run(_:)``.
     let runPass: @Sendable (PassRunner.Pass) async throws -> Bool
     let ledger: Ledger
@@ -24,10 +26,12 @@ struct PassTask: BackgroundTask {
     let woken = Signal()
 
     init(
-        _ schedules: [ScheduledRules], _ runPass: @escaping @Sendable (PassRunner.Pass) async throws -> Bool,
+        _ schedules: [ScheduledRules], paused: Set<String> = [],
+        _ runPass: @escaping @Sendable (PassRunner.Pass) async throws -> Bool,
         _ ledger: Ledger, _ settings: BotSettings, _ logger: Logger
     ) {
         (self.schedules, self.runPass, self.ledger, self.logger) = (schedules, runPass, ledger, logger)
+        self.paused = paused
         now = settings.delivery.now
         maxSleep = settings.delivery.intervals.maxSleep
         isOneShot = settings.isOneShot
@@ -54,17 +58,19 @@ struct PassTask: BackgroundTask {
 
     private func begin() async throws -> PassTimes {
         try await ledger.keepSchedules(schedules, now: now())
-        let times = PassTimes(schedules, try ledger.schedules(), now: now())
+        let times = PassTimes(schedules.filter { !active($0).isEmpty }, try ledger.schedules(), now: now())
         times.log(now: now(), isDryRun: false, logger)
         return times
     }
+
+    private func active(_ schedule: ScheduledRules) -> [String] { schedule.names.filter { !paused.contains($0) } }
 
     /// - Returns: False if the run was stopped.
     private func run(_ index: Int, at now: Int, _ times: inout PassTimes) async throws -> Bool {
         let (rules, begun, done, time) = times.begin(index, now: now)
         try await ledger.note(rules, begun: begun, done: done)
         CrashPoint.passBegun.pass()
-        if try await runPass(.scheduled(rules, began: begun, time: time)) {
+        if try await runPass(.scheduled(active(rules), began: begun, time: time)) {
             times.end(index, began: now)
             CrashPoint.passDone.pass()
             try await ledger.note(rules, begun: nil, done: now)

@@ -112,6 +112,8 @@ package struct DatabaseGroup: Service {
         settings.delivery.capacity.documents = min(settings.delivery.capacity.documents, self.settings.documents)
         settings.passes = place.passes
         settings.fixOptions = nil
+        // The session begins again, with the orders.
+        settings.restart = { session.stop() }
         // A database that was seen to be deleted is new: nothing is repeated.
         if session.isRecreated { settings.onReset = .restart }
         return Bot(

@@ -11,6 +11,8 @@ internal import Rules
 final class DatabaseGroupRun: Sendable {
     private enum Event: Sendable {
         case watched(DatabaseWatch.Event)
+        /// Commands have left orders in the states of these databases.
+        case ordered(Set<String>)
         /// Whether the database was quiet, or why it can't be used.
         case ended(DatabaseSession, RunReport, Swift.Result<Bool, any Error>)
         /// The watch has ended.
@@ -22,6 +24,8 @@ final class DatabaseGroupRun: Sendable {
         var schedule: DatabaseSchedule
         var entries: [String: DatabaseIndex.Entry]
         var sessions: [String: DatabaseSession] = [:]
+        /// The databases that have orders, known or not.
+        var orders: (new: Set<String>, begun: Set<String>) = ([], [])
         /// When databases became known.
         var addedAt: [String: ContinuousClock.Instant] = [:]
         /// Why databases can't be used, for those that can't.
@@ -66,11 +70,19 @@ final class DatabaseGroupRun: Sendable {
         var state = State(
             schedule: DatabaseSchedule(
                 maxActive: group.settings.maxActive, firstRetry: group.settings.firstRetry), entries: firstEntries)
+        let takesOrders = !group.bot.delivery.isDryRun
+        // Orders that were left before the start, or whose work was interrupted.
+        if takesOrders { state.orders.new = group.index.orderedDatabases(includesBegun: true) }
         do {
             try await withThrowingDiscardingTaskGroup { tasks in
                 let watching = CancellableSection()
+                let ordering = CancellableSection()
                 tasks.addTask { await self.watch(watching) }
-                defer { watching.cancel() }
+                if takesOrders, !group.bot.isOneShot { tasks.addTask { await self.watchOrders(ordering) } }
+                defer {
+                    watching.cancel()
+                    ordering.cancel()
+                }
                 while true {
                     for event in takeEvents() { try await handle(event, &state) }
                     if state.isStopping { watching.cancel() }
@@ -146,8 +158,21 @@ final class DatabaseGroupRun: Sendable {
         }
     }
 
+    /// A quiet database is worked on because of an order. A session usually notices it itself, unless it ends just now.
+    private func watchOrders(_ section: CancellableSection) async {
+        try? await section.run { [self] in
+            try await group.index.whenOrdered {
+                let names = self.group.index.orderedDatabases()
+                if !names.isEmpty { self.post(.ordered(names)) }
+            }
+        }
+    }
+
     private func handle(_ event: Event, _ state: inout State) async throws {
         switch event {
+        case .ordered(let names):
+            state.orders.new.formUnion(names)
+            for name in names { noteChange(name, &state) }
         case .stop: end(&state, with: nil)
         case .watchEnded(let error):
             state.isWatching = false
@@ -246,6 +271,7 @@ final class DatabaseGroupRun: Sendable {
             (facts.wakeAt, facts.deadLetters) = (entry?.wakeAt, entry?.deadLetters ?? 0)
         }
         group.logger.debug("a database is followed", metadata: [LogKey.database: "\(name)"])
+        if state.orders.new.contains(name) { noteChange(name, &state) }
     }
 
     /// Lets go of a database that does not exist any more. Its state is kept for a day.
@@ -293,6 +319,10 @@ final class DatabaseGroupRun: Sendable {
         do {
             let bot = try group.makeBot(session)
             state.sessions[name] = session
+            if state.orders.new.remove(name) != nil {
+                state.orders.begun.insert(name)
+                group.index.beginOrder(of: name)
+            }
             group.totals.update(name) { $0.phase = .working }
             return (session, bot)
         } catch {
@@ -370,6 +400,7 @@ final class DatabaseGroupRun: Sendable {
         if !state.schedule.knows(name) { entry.missingSince = moment.seconds }
         state.entries[name] = entry
         try await save(name, state)
+        if state.orders.begun.remove(name) != nil { group.index.endOrder(of: name) }
         state.schedule.ended(
             name, .done(wakeAt: entry.wakeAt, hasMore: !isQuiet || session.hasRecentAnnouncement), moment)
         guard state.schedule.knows(name) else { return }

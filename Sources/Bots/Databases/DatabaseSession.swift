@@ -216,9 +216,12 @@ final class DatabaseSession: RunObserver {
 }
 
 extension RunReport {
-    /// Whether rules are being applied to all documents.
+    /// Whether rules are being applied to all documents, or to changes that they missed.
     fileprivate nonisolated var hasPassUnderWay: Bool {
-        get async { await waiting(limit: 1)?.schedules.contains { $0.begun != nil } ?? false }
+        get async {
+            if await waiting(limit: 1)?.schedules.contains(where: { $0.begun != nil }) == true { return true }
+            return await hasOpenOrders() ?? false
+        }
     }
 }
 

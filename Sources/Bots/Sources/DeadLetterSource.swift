@@ -14,13 +14,13 @@ struct DeadLetterSource: WorkSource {
     let outcome: RetryOutcome
 
     func run(into delivery: Delivery) async throws {
-        let (intake, ledger) = (delivery.makeIntake(), delivery.ledger)
+        let (intake, ledger, paused) = (delivery.makeIntake(), delivery.ledger, delivery.pausedRules)
         var reader = DeadLetteredDocumentReader(
             gateway: gateway, decidesDeletions: delivery.decidesDeletions, progress: delivery.progress,
             settings: delivery.settings, logger: delivery.logger)
         switch selection {
         case .numbers(let numbers):
-            let documents = try ledger.deadLetteredDocuments(numbers)
+            let documents = try ledger.retriable(ledger.deadLetteredDocuments(numbers), whilePaused: paused)
             outcome.note(documents)
             for start in stride(from: 0, to: documents.count, by: Self.batchSize) {
                 let end = min(start + Self.batchSize, documents.count)
@@ -33,8 +33,9 @@ struct DeadLetterSource: WorkSource {
                     after: reached, upTo: last, limit: Self.batchSize, filter: filter)
                 guard let next = documents.last?.deadLetters.first else { return }
                 reached = next
-                outcome.note(documents)
-                try await reader.read(documents[...], take: intake.take)
+                let retriable = try ledger.retriable(documents, whilePaused: paused)
+                outcome.note(retriable)
+                try await reader.read(retriable[...], take: intake.take)
             }
         }
     }

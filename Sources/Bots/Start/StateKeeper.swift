@@ -52,7 +52,7 @@ package struct StatePlace: Sendable {
 struct StateKeeper: Sendable {
     /// Sends the first requests of a run.
     let contact: GatewayContact
-    private let place: StatePlace
+    let place: StatePlace
     let marks: MarkDocument
     private let logger: Logger
     private let channels: [String]?

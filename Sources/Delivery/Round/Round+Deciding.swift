@@ -14,6 +14,7 @@ extension Round {
     /// Decides the candidates. Candidates that can't be decided now leave the round.
     mutating func decide(_ planner: Planner) async throws {
         try await findOwnRevisions()
+        try await findOwnRevisionsOfRun()
         try await readLastSeen()
         skipOwnRevisions(planner)
         try await readTimes()
@@ -81,6 +82,17 @@ extension Round {
             active[index].known.isOwnRevision =
                 !candidate.reason.isRetry && !candidate.reason.isTimer && candidate.content.conflict == nil
                 && earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
+        }
+    }
+
+    /// Finds revisions that the run wrote when the rules of this pass took part in its decisions.
+    private mutating func findOwnRevisionsOfRun() async throws {
+        guard let run = context.state.run, let last = run.lastWrite else { return }
+        let wrote = try await run.ledger.wrote(
+            active.map { ($0.candidate.id, $0.candidate.content.revision ?? RevisionID("")) }, upToWrite: last)
+        for (index, wrote) in zip(active.indices, wrote) where wrote {
+            // There may be another leaf by now.
+            if active[index].candidate.content.conflict == nil { active[index].known.isOwnRevision = true }
         }
     }
 

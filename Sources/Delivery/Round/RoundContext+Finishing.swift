@@ -94,14 +94,16 @@ extension RoundContext {
     private func timeChanges(of outcomes: CandidateOutcomes) -> TimeChanges {
         guard let timers = state.timers else { return TimeChanges() }
         var changes = timers.changes(outcomes.decided, isWhole: mode.decidesChanges && !rules.set.isPartial)
-        guard mode.decidesChanges else { return changes }
+        // Other rules of the bot may be waiting for these times.
+        guard mode.decidesChanges, !rules.set.isPartial else { return changes }
         changes.failed = outcomes.deadLettered.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
             .filter { timers.mayContain($0) }
         changes.now = settings.now()
         return changes
     }
 
-    /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again.
+    /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again or are
+    /// paused.
     private func resolved(_ outcomes: CandidateOutcomes) -> [CandidateOutcomes.Ended] {
         guard !state.deadLettered.isEmpty, !settings.isDryRun else { return [] }
         return outcomes.decided.filter {
@@ -114,14 +116,16 @@ extension RoundContext {
     private func resolvedDocument(_ ended: CandidateOutcomes.Ended) -> Ledger.ResolvedDocument {
         Ledger.ResolvedDocument(
             id: ended.candidate.id, rules: rules.set.isPartial ? Set(ended.result.rules) : nil,
-            failedRules: Set(ended.result.skippedRules.map(\.rule)),
+            failedRules: rules.set.paused.union(ended.result.skippedRules.map(\.rule)),
+            // The feed of a run gives this document to paused rules later; that of a retry does not.
+            keepsUnnamed: !rules.set.paused.isEmpty && !mode.keepsCheckpoint,
             highestDeadLetterNumber: ended.candidate.content.highestDeadLetterNumber)
     }
 
     /// Updates the in-memory views of the state.
     private func note(_ record: Record, _ stored: StoredRecord, _ outcomes: CandidateOutcomes) {
         // Dead letters of totals may remain.
-        if state.counts == nil, !rules.set.isPartial {
+        if state.counts == nil, !rules.set.isPartial, rules.set.paused.isEmpty {
             for ended in resolved(outcomes)
             where ended.result.skippedRules.isEmpty
                 && ended.candidate.content.highestDeadLetterNumber >= state.deadLettered.newest

@@ -40,13 +40,16 @@ struct KnownState: Sendable {
     let interruptions: InterruptedDecisions
     /// Nil: no rule counts, or this run does not keep counts.
     let counts: Counts?
+    /// The run for which this pass makes up; nil: this is no such pass.
+    let run: RunOfPass?
 
     /// - Throws: ``StateError``.
     init(
         _ ledger: Ledger, _ timers: DocumentTimers?, _ lastSeen: LastSeenDocuments?, _ counts: Counts?,
-        _ settings: Delivery.Settings, _ logger: Logger
+        _ run: RunOfPass?, _ settings: Delivery.Settings, _ logger: Logger
     ) async throws {
         self.ledger = ledger
+        self.run = run
         self.timers = timers
         self.lastSeen = lastSeen
         self.counts = counts
@@ -55,6 +58,19 @@ struct KnownState: Sendable {
             try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
             newest: try ledger.highestDeadLetterNumber(), isShared: ledger.isShared)
         interruptions = try await ledger.interruptedDecisions()
+    }
+}
+
+/// The run of the bot, for a pass that does what the run should have done.
+package struct RunOfPass: Sendable {
+    /// Also identifies the database in the ids of events, so that an event that is sent again has the same id.
+    package let ledger: Ledger
+    /// The number of a write of the run: revisions that it wrote until then are complete, because its decisions included
+    /// the rules of the pass. Nil: no revision is.
+    let lastWrite: Int?
+
+    package init(ledger: Ledger, lastWrite: Int? = nil) {
+        (self.ledger, self.lastWrite) = (ledger, lastWrite)
     }
 }
 

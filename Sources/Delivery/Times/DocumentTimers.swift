@@ -18,28 +18,33 @@ package final class DocumentTimers: Sendable {
     package let ledger: Ledger
     /// Whether this belongs to the run that owns the ledger, with all its rules.
     private let belongsToRun: Bool
-    /// If other processes share the work and the ledger: the rules whose times this process knows. Then any document
-    /// may have timers, and those of other rules are left unchanged. Nil: all timers belong to this run.
-    private let sharedRules: Set<String>?
+    /// The rules whose times this run knows, if there may be timers of others, which are left unchanged: those of other
+    /// members that share the work, or of paused rules. Nil: all timers belong to this run.
+    private let knownRules: Set<String>?
+    /// Whether other processes share the work and the ledger. Then any document may have timers.
+    private let isShared: Bool
     private let state = Locked(State())
     /// Raised to wake the task that fires timers.
     package let changed = Signal()
 
-    /// - Parameter rules: The names of the run's rules with `at:`. Deletes the times of all others, unless the state is
-    ///   shared. Nil: for a command that works next to the run, perhaps with other rules; it only adds times.
+    /// - Parameters:
+    ///   - rules: The names of the run's rules with `at:`. Deletes the times of all others, unless the state is shared.
+    ///     Nil: for a command that works next to the run, perhaps with other rules; it only adds times.
+    ///   - paused: Those of them that do not fire.
     /// - Throws: ``StateError``.
-    package init(_ ledger: Ledger, rules: [String]?) async throws {
+    package init(_ ledger: Ledger, rules: [String]?, paused: Set<String> = []) async throws {
         self.ledger = ledger
         belongsToRun = rules != nil
-        sharedRules = ledger.isShared ? rules.map { Set($0) } : nil
-        guard sharedRules == nil else { return }
+        isShared = ledger.isShared && rules != nil
+        knownRules = isShared || !paused.isEmpty ? rules.map { Set($0).subtracting(paused) } : nil
+        guard !isShared else { return }
         if let rules { try await ledger.keepTimers(ofRules: rules) }
         try ledger.forEachTimedDocument { id in state.withLock { $0.documents.insert(id.hashValue) } }
     }
 
     /// - Parameter id: Evaluated only if any document has timers.
     func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
-        if sharedRules != nil { return true }
+        if isShared { return true }
         guard state.withLock({ !$0.documents.isEmpty }) else { return false }
         let hash = id().hashValue
         return state.withLock { $0.documents.mayContain(hash) }
@@ -64,7 +69,7 @@ package final class DocumentTimers: Sendable {
                 }
             }
         }
-        return TimeChanges(documents: documents, kind: isWhole ? .replaced(ofRules: sharedRules) : .added)
+        return TimeChanges(documents: documents, kind: isWhole ? .replaced(ofRules: knownRules) : .added)
     }
 
     /// Wakes the task that fires timers if one of these is due earlier.
@@ -77,7 +82,7 @@ package final class DocumentTimers: Sendable {
     private func needsRecord(_ ended: CandidateOutcomes.Ended, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
         guard isWhole else { return !times.isEmpty }
         if let earlier = ended.earlierTimes {
-            return Set(earlier.filter { sharedRules?.contains($0.rule) ?? true }) != Set(times)
+            return Set(earlier.filter { knownRules?.contains($0.rule) ?? true }) != Set(times)
         }
         return !times.isEmpty || mayContain(ended.candidate.id)
     }

@@ -8,6 +8,18 @@ public final class DocumentBatch: Sendable {
         self.includesDocuments = includesDocuments
     }
 
+    /// The same rows in batches of at most `size`, in order.
+    ///
+    /// - Parameter size: At least 1.
+    public func parts(of size: Int) -> [DocumentBatch] {
+        guard count > size else { return [self] }
+        return stride(from: 0, to: count, by: size).map { start in
+            var part = gathered
+            part.rows = Array(gathered.rows[start..<Swift.min(start + size, count)])
+            return DocumentBatch(part, includesDocuments: includesDocuments)
+        }
+    }
+
     func withoutFirst() -> DocumentBatch {
         var rest = gathered
         rest.rows.removeFirst()

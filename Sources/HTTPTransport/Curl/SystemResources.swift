@@ -21,4 +21,12 @@ struct SystemResources: Sendable {
 
     var multiHandle: @Sendable () -> UnsafeMutableRawPointer? = { curl_multi_init() }
     var easyHandle: @Sendable () -> UnsafeMutableRawPointer? = { curl_easy_init() }
+
+    /// No resources at all, for a client that needs none.
+    static let none: SystemResources = {
+        var none = SystemResources()
+        (none.pipe, none.startThread) = ({ nil }, { _, _ in false })
+        (none.multiHandle, none.easyHandle) = ({ nil }, { nil })
+        return none
+    }()
 }

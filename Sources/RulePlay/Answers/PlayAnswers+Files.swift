@@ -25,9 +25,7 @@ extension PlayAnswers {
             writer.member("gateway", optional: settings.gateway?.url)
             writer.member("samples", integer: settings.samples.count)
             writer.member("now", integer: settings.now())
-            writer.member("unreadableDocumentCount", integer: settings.samples.unreadable.count)
-            writer.name("unreadableDocuments")
-            writer.array { writer in for text in settings.samples.unreadable.descriptions { writer.string(text) } }
+            settings.samples.unreadable.write(to: &writer)
             writer.name("recipes")
             writer.array { writer in for recipe in settings.recipes { Self.write(recipe, to: &writer) } }
         }
@@ -61,16 +59,18 @@ extension PlayAnswers {
 
     /// Adds the documents of the tests of a text, which are the samples that fit best, or else some examples.
     private func addFirstDocuments(_ text: String, _ file: PlayFile, isExample: Bool) {
-        addTestedDocuments(text, file, isExample: isExample)
+        addTestedDocuments(text, file, group: isExample ? "Example" : Self.group(file), isExample: isExample)
         guard settings.samples.count == 0 else { return }
         for text in FirstRules.documents {
             guard let document = try? JSONText(text) else { continue }
-            settings.samples.add(Sample(document, before: nil, origin: "example", isExample: true))
+            settings.samples.add(Sample(document, before: nil, origin: "example", group: "Example", isExample: true))
         }
     }
 
+    private static func group(_ file: PlayFile) -> String { "Tests of \(file.path)" }
+
     /// Adds the documents of the tests that are no samples yet.
-    private func addTestedDocuments(_ text: String, _ file: PlayFile, isExample: Bool = false) {
+    private func addTestedDocuments(_ text: String, _ file: PlayFile, group: String, isExample: Bool = false) {
         let tested = EditedRuleFile(path: file.path, text: text, in: context).read().rules.testedDocuments
         let known = settings.samples.all.prefix(1000)
         for document in tested {
@@ -81,13 +81,15 @@ extension PlayAnswers {
             settings.samples.add(
                 Sample(
                     document.given, before: document.before,
-                    origin: (isExample ? "example: " : "test: ") + document.test, isExample: isExample))
+                    origin: (isExample ? "example: " : "test: ") + document.test, group: group,
+                    isExample: isExample))
         }
     }
 
     /// Adds the documents of the tests of a text.
     func addTested(_ body: RequestBody) throws(Refusal) -> Answer {
-        addTestedDocuments(try body.text("text"), try file(body))
+        let file = try file(body)
+        addTestedDocuments(try body.text("text"), file, group: Self.group(file))
         return Self.answer { $0.member("total", integer: settings.samples.count) }
     }
 
@@ -108,14 +110,32 @@ extension PlayAnswers {
         }
     }
 
-    func addRecipe(_ body: RequestBody) throws(Refusal) -> Answer {
-        let file = try file(body)
+    private func recipe(_ body: RequestBody) throws(Refusal) -> PlayRecipe {
         let name = try body.text("name")
         guard let recipe = settings.recipes.first(where: { $0.name == name }) else {
             throw Refusal(404, "there is no recipe '\(name)'")
         }
+        return recipe
+    }
+
+    /// The values that are suggested for a recipe now, by parameter.
+    func listChoices(_ body: RequestBody) throws(Refusal) -> Answer {
+        let (file, recipe) = (try file(body), try recipe(body))
+        return Self.answer { writer in
+            writer.name("choices")
+            writer.object { writer in
+                for parameter in recipe.parameters {
+                    writer.name(parameter.name)
+                    writer.array { writer in for name in parameter.choices(file.path) { writer.string(name) } }
+                }
+            }
+        }
+    }
+
+    func addRecipe(_ body: RequestBody) throws(Refusal) -> Answer {
+        let (file, recipe) = (try file(body), try recipe(body))
         let values = body.texts("values")
-        try recipe.check(values)
+        try recipe.check(values, file.path)
         let made = recipe.text(values, file.path)
         let addition = RuleFileAddition(path: file.path, bytes: Array(try body.text("text").utf8))
         let text: [UInt8]
@@ -127,7 +147,7 @@ extension PlayAnswers {
         let added: [String]
         do { added = try recipe.addFiles(values, file.path) } catch { throw Refusal(422, "\(error)") }
         let before = settings.samples.count
-        addTestedDocuments(made, file)
+        addTestedDocuments(made, file, group: recipe.group(values))
         return Self.answer { writer in
             writer.member("text", string: String(decoding: text, as: UTF8.self))
             writer.member("addedSamples", integer: settings.samples.count - before)
@@ -141,11 +161,14 @@ extension PlayFile.Content {
     /// What has happened to a file that is no longer as the page knows it, and what to do.
     fileprivate func conflict(_ path: String) -> String {
         switch self {
+        case .missing where !PlayFile(path: path).hasFolder:
+            "'\(path)' was deleted with its folder after this page opened or saved it; create the folder and then the file "
+                + "with your text, or download your text"
         case .missing:
             "'\(path)' was deleted after this page opened or saved it; create it again with your text, or download your "
                 + "text"
         case .text: "another program has changed '\(path)'; load its text, or keep yours"
-        case .unreadable(let reason): "\(reason), or download your text"
+        case .unreadable(let reason): reason
         }
     }
 }

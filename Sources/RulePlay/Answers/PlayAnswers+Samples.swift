@@ -6,7 +6,9 @@ extension PlayAnswers {
     /// The maximum number of documents that are picked at once.
     private static let pickLimit = 200
     /// Longer documents are shown in part, and can't be edited.
-    private static let shownLimit = 1 << 20
+    private static let editedLimit = 1 << 20
+    /// How many bytes of such a document are shown.
+    private static let shownLimit = 16 << 10
 
     /// A part of the list of documents.
     func listSamples(_ body: RequestBody) -> Answer {
@@ -23,6 +25,7 @@ extension PlayAnswers {
                         writer.member("number", integer: number)
                         writer.member("id", string: String(samples[number].id.prefix(200)))
                         writer.member("origin", string: String(samples[number].origin.prefix(200)))
+                        writer.member("group", string: String(samples[number].group.prefix(200)))
                         writer.member("excerpt", string: samples[number].excerpt)
                     }
                 }
@@ -37,7 +40,7 @@ extension PlayAnswers {
             throw Refusal(404, "there is no such document; reload the page")
         }
         let documents = [sample.document, sample.before].compactMap(\.self)
-        let isWhole = documents.allSatisfy { $0.bytes.count <= Self.shownLimit }
+        let isWhole = documents.allSatisfy { $0.bytes.count <= Self.editedLimit }
         return Self.answer { writer in
             writer.member("number", integer: number)
             writer.member("text", string: Self.shown(sample.document))
@@ -48,7 +51,7 @@ extension PlayAnswers {
     }
 
     private static func shown(_ document: JSONText) -> String {
-        guard document.bytes.count <= shownLimit else {
+        guard document.bytes.count <= editedLimit else {
             return String(decoding: document.bytes.prefix(shownLimit), as: UTF8.self) + " …"
         }
         return String(decoding: document.bytes, as: UTF8.self)
@@ -61,14 +64,17 @@ extension PlayAnswers {
             try TypedDocument.read(text, "the earlier document")
         }
         guard let number = body.optionalNumber("number") else {
-            guard settings.samples.add(Sample(document, before: before, origin: "typed")) else { throw Self.full }
+            guard settings.samples.add(Sample(document, before: before, origin: "typed", group: "Typed")) else {
+                throw Self.full
+            }
             return Self.answer { $0.member("number", integer: settings.samples.count - 1) }
         }
         guard let old = settings.samples[number] else {
             throw Refusal(404, "there is no such document; reload the page")
         }
         let origin = old.origin.hasSuffix("changed") || old.origin == "typed" ? old.origin : old.origin + ", changed"
-        guard settings.samples.replace(number, with: Sample(document, before: before, origin: origin)) else {
+        let new = Sample(document, before: before, origin: origin, group: old.group)
+        guard settings.samples.replace(number, with: new) else {
             throw Self.full
         }
         return Self.answer { $0.member("number", integer: number) }
@@ -92,21 +98,24 @@ extension PlayAnswers {
             throw Refusal(404, "there is no gateway; start the command with --gateway URL")
         }
         let limit = min(max(1, body.optionalNumber("limit") ?? Self.pickLimit), Self.pickLimit)
-        let documents: [JSONText]
-        do { documents = try await gateway.pick(try body.text("selector"), limit) } catch let refusal as Refusal {
+        let picked: PickedDocuments
+        do { picked = try await gateway.pick(try body.text("selector"), limit) } catch let refusal as Refusal {
             throw refusal
         } catch {
             throw Refusal(502, "\(error)")
         }
         // The same selector finds the same documents again.
         let known = Set(settings.samples.all.map(\.document.bytes))
-        let new = documents.filter { !known.contains($0.bytes) }
-        let count = new.prefix { settings.samples.add(Sample($0, origin: "gateway")) }.count
+        let new = picked.documents.filter { !known.contains($0.bytes) }
+        let count = new.prefix {
+            settings.samples.add(Sample($0, origin: "gateway", group: "From the gateway"))
+        }.count
         return Self.answer { writer in
             writer.member("added", integer: count)
-            writer.member("known", integer: documents.count - new.count)
+            writer.member("known", integer: picked.documents.count - new.count)
             writer.member("total", integer: settings.samples.count)
             writer.member("isFull", bool: count < new.count)
+            picked.unreadable.write(to: &writer)
         }
     }
 }

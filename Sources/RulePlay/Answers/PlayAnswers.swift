@@ -63,6 +63,7 @@ package struct PlayAnswers: Sendable {
         case "hover": try hover(body)
         case "save": try await save(body)
         case "recipe": try addRecipe(body)
+        case "choices": try listChoices(body)
         case "test": try await addTest(body)
         case "samples": listSamples(body)
         case "sample": try showSample(body)

@@ -6,13 +6,18 @@ package struct PlayRecipe: Sendable {
         /// The value that is used if the user chooses none.
         package let value: String
         package let explanation: String
-        /// Why a value can't be used, with the remedy. Nil: it can.
-        package let refusal: @Sendable (String) -> String?
+        /// Values that the page suggests: files beside the rule file at a path.
+        package let choices: @Sendable (_ path: String) -> [String]
+        /// Why a value can't be used in the rule file at a path, with the remedy. Nil: it can.
+        package let refusal: @Sendable (_ value: String, _ path: String) -> String?
 
         package init(
-            name: String, value: String, explanation: String, refusal: @escaping @Sendable (String) -> String?
+            name: String, value: String, explanation: String,
+            choices: @escaping @Sendable (_ path: String) -> [String] = { _ in [] },
+            refusal: @escaping @Sendable (_ value: String, _ path: String) -> String?
         ) {
-            (self.name, self.value, self.explanation, self.refusal) = (name, value, explanation, refusal)
+            (self.name, self.value, self.explanation) = (name, value, explanation)
+            (self.choices, self.refusal) = (choices, refusal)
         }
     }
 
@@ -36,12 +41,18 @@ package struct PlayRecipe: Sendable {
 }
 
 extension PlayRecipe {
+    /// The recipe and the chosen values, as the heading of its documents.
+    func group(_ values: [String: String]) -> String {
+        let chosen = parameters.compactMap { parameter in values[parameter.name].map { "\(parameter.name): \($0)" } }
+        return "Recipe \(name)" + (chosen.isEmpty ? "" : " (\(chosen.joined(separator: ", ")))")
+    }
+
     /// Checks the values.
     ///
     /// - Throws: 422 with everything that is wrong.
-    func check(_ values: [String: String]) throws(Refusal) {
+    func check(_ values: [String: String], _ path: String) throws(Refusal) {
         let refusals = parameters.compactMap { parameter in
-            values[parameter.name].flatMap(parameter.refusal).map { "\(parameter.name): \($0)" }
+            values[parameter.name].flatMap { parameter.refusal($0, path) }.map { "\(parameter.name): \($0)" }
         }
         guard refusals.isEmpty else { throw Refusal(422, refusals.joined(separator: "; ")) }
     }

@@ -1,4 +1,3 @@
-package import LosslessJSON
 package import Rules
 
 /// Everything that a playground needs.
@@ -6,7 +5,7 @@ package struct PlaySettings: Sendable {
     /// Reads documents of a gateway that match a selector, at most as many as the limit. Never writes.
     ///
     /// - Throws: A description that names the request that failed.
-    package typealias Picking = @Sendable (_ selector: String, _ limit: Int) async throws -> [JSONText]
+    package typealias Picking = @Sendable (_ selector: String, _ limit: Int) async throws -> PickedDocuments
 
     /// The version of the program.
     package var version: String

@@ -7,15 +7,17 @@ package struct Sample: Sendable {
     package var before: JSONText?
     /// Where it comes from, for people.
     package let origin: String
+    /// What it came with, such as a recipe with its values. The list has a heading for each group.
+    let group: String
     /// Whether it belongs to the example of a new file, and the user has not changed it.
     let isExample: Bool
 
-    package init(_ document: JSONText, before: JSONText? = nil, origin: String) {
-        self.init(document, before: before, origin: origin, isExample: false)
+    package init(_ document: JSONText, before: JSONText? = nil, origin: String, group: String = "") {
+        self.init(document, before: before, origin: origin, group: group, isExample: false)
     }
 
-    init(_ document: JSONText, before: JSONText?, origin: String, isExample: Bool) {
-        (self.document, self.before, self.origin) = (document, before, origin)
+    init(_ document: JSONText, before: JSONText?, origin: String, group: String, isExample: Bool) {
+        (self.document, self.before, self.origin, self.group) = (document, before, origin, group)
         self.isExample = isExample
     }
 

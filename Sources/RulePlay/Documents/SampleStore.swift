@@ -17,6 +17,8 @@ package final class SampleStore: Sendable {
     }
 
     private let state = Locked(State())
+    /// Held while long documents are decided, one at a time, however many pages ask.
+    let longDocuments = TaskLock()
 
     package init() {}
 
@@ -81,5 +83,6 @@ package final class SampleStore: Sendable {
 }
 
 extension Sample {
-    fileprivate var byteCount: Int { document.bytes.count + (before?.bytes.count ?? 0) }
+    /// The length of the document, and of the earlier one.
+    var byteCount: Int { document.bytes.count + (before?.bytes.count ?? 0) }
 }

@@ -1,3 +1,5 @@
+internal import LosslessJSON
+
 /// Sample documents that can't be read, so that the page does not have them.
 struct UnreadableDocuments: Sendable {
     /// At most this many are described.
@@ -10,5 +12,11 @@ struct UnreadableDocuments: Sendable {
     mutating func add(_ description: String) {
         count += 1
         if descriptions.count < Self.describedLimit { descriptions.append(description) }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.member("unreadableDocumentCount", integer: count)
+        writer.name("unreadableDocuments")
+        writer.array { writer in for text in descriptions { writer.string(text) } }
     }
 }

@@ -7,8 +7,10 @@ extension PlayJSON {
     private static let comparedLimit = 1 << 20
     /// The maximum number of lines of a comparison.
     private static let lineLimit = 2000
-    /// The maximum number of bytes of the effects, or of a patch.
+    /// The maximum number of bytes of the effects.
     private static let textLimit = 1 << 20
+    /// The maximum number of bytes of a patch that are shown.
+    private static let patchLimit = 16 << 10
     /// The largest picture that is shown.
     private static let pictureLimit = 512 << 10
     private static let pictureTypes: [String: FileSignature] = [
@@ -47,9 +49,14 @@ extension PlayJSON {
         }
         let after = report.decision.isDeletion ? nil : report.decision.document
         guard max(report.document.bytes.count, after?.bytes.count ?? 0) <= comparedLimit else {
-            let patch = report.decision.isDeletion ? Array("[]".utf8) : report.patch.json
-            let text = patch.count <= textLimit ? String(decoding: patch, as: UTF8.self) : "too long to be shown"
-            return writer.array { $0.string("The document is too long to be compared here. The patch: \(text)") }
+            return writer.array { writer in
+                let note = "The document has \(report.document.bytes.count) bytes, too many to be compared here."
+                guard !report.decision.isDeletion else { return writer.string(note) }
+                let patch = report.patch.json
+                let text = String(decoding: patch.prefix(patchLimit), as: UTF8.self)
+                writer.string("\(note) The patch: \(text)")
+                if patch.count > patchLimit { writer.string("  … \(patch.count - patchLimit) more bytes") }
+            }
         }
         let lines = diff(report.document, after)
         writer.array { writer in

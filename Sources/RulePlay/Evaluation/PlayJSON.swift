@@ -47,6 +47,14 @@ enum PlayJSON {
         writer.member("endColumn", integer: range.end.column)
     }
 
+    /// The numbers of documents whose results come later.
+    static func deciding(_ numbers: [Int]) -> [UInt8] {
+        line { writer in
+            writer.name("deciding")
+            writer.array { writer in for number in numbers { writer.integer(number) } }
+        }
+    }
+
     static func results(_ decisions: some Sequence<(Int, Decision)>, _ names: [String]) -> [UInt8] {
         line { writer in
             writer.name("results")

@@ -33,13 +33,24 @@ package struct PlayFile: Sendable {
     func read() -> Content {
         let bytes: [UInt8]
         do throws(FileError) { bytes = try FileBytes.read(path, limit: Self.lengthLimit) } catch {
-            if case .missing = error { return .missing }
-            return .unreadable(error.description)
+            switch error {
+            case .missing: return .missing
+            case .isFolder: return .unreadable("'\(path)' is a folder now; remove or rename the folder")
+            default: return .unreadable(error.description)
+            }
         }
         guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
             return .unreadable("'\(path)' is not text in UTF-8; convert it with iconv, or name another file")
         }
         return .text(text)
+    }
+
+    /// Whether the folder of the file exists. Blocks.
+    var hasFolder: Bool {
+        switch try? FileBytes.kind(of: RulePath.folder(of: path) ?? ".") {
+        case .folder: true
+        default: false
+        }
     }
 }
 
@@ -67,6 +78,8 @@ extension PlayFile {
             return .failed("the text is longer than \(Self.lengthLimit) bytes; split it into several files")
         }
         let current = read()
+        // The page keeps the version that it knows, so that the text can be saved once the obstacle is removed.
+        if case .unreadable(let reason) = current { return .failed(Self.unsaved(reason)) }
         guard current.version == version else { return .conflict(current) }
         let text: String
         switch current {
@@ -74,7 +87,11 @@ extension PlayFile {
         case .missing: text = edited
         case .unreadable(let reason): return .failed(reason)
         }
-        do { try write(Array(text.utf8), path) } catch { return .failed("\(error)") }
+        do { try write(Array(text.utf8), path) } catch { return .failed(Self.unsaved("\(error)")) }
         return .saved(version: Content.text(text).version)
+    }
+
+    private static func unsaved(_ reason: String) -> String {
+        "\(reason). The file is as it was, and your text is still in the editor: save it again afterwards, or download it"
     }
 }

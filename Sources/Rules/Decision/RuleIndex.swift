@@ -27,12 +27,15 @@ struct RuleIndex: Sendable {
     private let design: RuleBits
     private let count: Int
 
-    /// - Parameter usesFields: Whether members of the document exclude rules. If not, each rule is evaluated.
-    init(_ rules: [Rule], usesFields: Bool = true) {
+    /// - Parameters:
+    ///   - usesFields: Whether members of the document exclude rules. If not, each rule is evaluated.
+    ///   - isPaused: Which rules are never found. Empty: none.
+    init(_ rules: [Rule], usesFields: Bool = true, isPaused: [Bool] = []) {
         count = rules.count
         var always = RuleBits(count: count)
-        changes = RuleBits(rules.map { $0.on.contains(.change) || $0.edges != nil })
-        deletes = RuleBits(rules.map { $0.on.contains(.delete) })
+        let fires = isPaused.isEmpty ? rules.map { _ in true } : isPaused.map { !$0 }
+        changes = RuleBits(zip(rules, fires).map { ($0.on.contains(.change) || $0.edges != nil) && $1 })
+        deletes = RuleBits(zip(rules, fires).map { $0.on.contains(.delete) && $1 })
         design = RuleBits(rules.map(\.seesDesignDocuments))
         let keys = Self.chosenKeys(rules.map { usesFields ? IndexKey.keys(of: $0.scope) : [] })
         var grouped: [[UInt8]: [(rule: Int32, key: IndexKey)]] = [:]

@@ -31,8 +31,8 @@ package struct ComparingRule: Sendable, Hashable {
 }
 
 extension RuleSet {
-    /// The rules with `changed`, `enter` or `leave`, in order.
-    package var comparing: [ComparingRule] { comparingRules.compactMap { ComparingRule(rules[$0]) } }
+    /// The rules with `changed`, `enter` or `leave`, paused or not, in order.
+    package var comparing: [ComparingRule] { rules.compactMap(ComparingRule.init) }
 
     /// What these rules remember after they have seen a document, by the rule's name.
     package func lastSeen(of document: JSONText, now: Int) async -> [String: LastSeen] {
@@ -48,6 +48,6 @@ extension RuleSet {
 
     /// A set without the rules that compare, which apply only to the changes feed.
     package func withoutComparing() -> RuleSet {
-        comparingRules.isEmpty ? self : RuleSet(rules.filter { $0.edges == nil }, of: self)
+        comparing.isEmpty ? self : RuleSet(rules.filter { $0.edges == nil }, of: self)
     }
 }

@@ -20,9 +20,8 @@ package struct LineDiff: Sendable {
     /// Empty if the texts are equal.
     package let lines: [Line]
 
-    /// - Parameter showsEnclosing: Whether the lines around a difference that are indented less are shown too, such as
-    ///   the openings of the objects that a member is in. Default: false.
-    package init(_ old: [String], _ new: [String], showsEnclosing: Bool = false) {
+    /// Lines before a difference that are indented less are shown too: the openings of the objects that a member is in.
+    package init(_ old: [String], _ new: [String]) {
         let start = zip(old, new).prefix { Self.areEqual($0, $1) }.count
         let end = zip(old[start...].reversed(), new[start...].reversed()).prefix { Self.areEqual($0, $1) }.count
         let middle = Self.compare(old[start..<old.count - end], new[start..<new.count - end])
@@ -30,17 +29,15 @@ package struct LineDiff: Sendable {
             lines = []
             return
         }
-        let head = Self.head(old[..<start], before: middle[0], showsEnclosing)
+        let head = Self.head(old[..<start], before: middle[0])
         let tail = old[(old.count - end)...].prefix(Self.context).map(Line.same)
-        lines = head + Self.shortened(middle, showsEnclosing) + tail
+        lines = head + Self.shortened(middle) + tail
     }
 
     /// The equal lines before the first difference.
-    private static func head(_ common: ArraySlice<String>, before first: Line, _ showsEnclosing: Bool) -> [Line] {
-        let near = common.suffix(context)
-        guard showsEnclosing else { return near.map(Line.same) }
-        let far = common.dropLast(context).map(Line.same)
-        return enclosing(far, near.map(Line.same) + [first], leadsIn: true) + near.map(Line.same)
+    private static func head(_ common: ArraySlice<String>, before first: Line) -> [Line] {
+        let near = common.suffix(context).map(Line.same)
+        return enclosing(common.dropLast(context).map(Line.same), near + [first], leadsIn: true) + near
     }
 
     /// Those of some equal lines that enclose the last of the lines that follow, and `…` in place of others.
@@ -107,7 +104,7 @@ package struct LineDiff: Sendable {
     }
 
     /// Shortens long runs of equal lines. The result begins and ends with a difference.
-    private static func shortened(_ lines: [Line], _ showsEnclosing: Bool) -> [Line] {
+    private static func shortened(_ lines: [Line]) -> [Line] {
         var result: [Line] = []
         var same: [Line] = []
         for line in lines {
@@ -118,9 +115,7 @@ package struct LineDiff: Sendable {
             // The `…` takes a line itself, so it never replaces a single line.
             if same.count > 2 * context + 1 {
                 let far = context..<same.count - context
-                let shown =
-                    showsEnclosing
-                    ? enclosing(Array(same[far]), same[far.upperBound...] + [line], leadsIn: false) : [.omitted]
+                let shown = enclosing(Array(same[far]), same[far.upperBound...] + [line], leadsIn: false)
                 same.replaceSubrange(far, with: shown)
             }
             result += same

@@ -19,8 +19,7 @@ package final class RuleSet: Sendable {
     let hasOnePass: Bool
     /// The rules with `aggregate`, in order.
     package let aggregates: [AggregateRule]
-    /// The indexes of the rules with `changed`, `enter` or `leave`.
-    let comparingRules: [Int]
+    private let pause: Pause
 
     /// SHA-256, in lowercase hexadecimal, of everything that the rules' decisions depend on, including attached files.
     /// Comments, formatting, key order, file names and paths do not affect it.
@@ -50,6 +49,27 @@ package final class RuleSet: Sendable {
         }
     }
 
+    /// The rules that do not fire at present, and what depends on them.
+    private struct Pause {
+        let names: Set<String>
+        /// For each rule, whether it is paused.
+        let isPaused: [Bool]
+        let comparing: [Int]
+
+        init(_ names: Set<String>, of rules: [Rule]) {
+            self.names = names
+            let isPaused = rules.map { names.contains($0.name) }
+            self.isPaused = isPaused
+            comparing = rules.indices.filter { rules[$0].edges != nil && !isPaused[$0] }
+        }
+    }
+
+    /// The names of the rules that do not fire at present.
+    package var paused: Set<String> { pause.names }
+
+    /// The indexes of the rules with `changed`, `enter` or `leave` that are not paused.
+    var comparingRules: [Int] { pause.comparing }
+
     /// Runs the programs. Nil without programs.
     var jq: JQPool? { programs.pool }
 
@@ -69,7 +89,7 @@ package final class RuleSet: Sendable {
         self.filter = filter
         self.isPartial = isPartial
         index = RuleIndex(rules, usesFields: isIndexed)
-        comparingRules = rules.indices.filter { rules[$0].edges != nil }
+        pause = Pause([], of: rules)
         testsExpiry = rules.map(\.testsExpiry)
         self.programs = Programs(programs, bindings, settings, sharing: earlier?.programs)
         hasOnePass = kind == .mapping
@@ -92,14 +112,18 @@ package final class RuleSet: Sendable {
     /// - Parameters:
     ///   - areRelated: Whether they are the actions of a rule of that set on related documents.
     ///   - keepsOtherwise: Whether a mapping's `otherwise` still applies.
-    init(_ rules: [Rule], of set: RuleSet, areRelated: Bool = false, keepsOtherwise: Bool = false) {
+    ///   - paused: The names of rules that do not fire. Nil: as in that set.
+    init(
+        _ rules: [Rule], of set: RuleSet, areRelated: Bool = false, keepsOtherwise: Bool = false,
+        paused: Set<String>? = nil
+    ) {
         self.rules = rules
         kind = set.kind
         otherwise = keepsOtherwise ? set.otherwise : .pass
         filter = areRelated ? nil : set.filter
         isPartial = set.isPartial
-        index = RuleIndex(rules)
-        comparingRules = rules.indices.filter { rules[$0].edges != nil }
+        pause = Pause(paused ?? set.paused, of: rules)
+        index = RuleIndex(rules, isPaused: pause.isPaused)
         testsExpiry = rules.map(\.testsExpiry)
         programs = set.programs
         hasOnePass = areRelated || set.hasOnePass
@@ -126,6 +150,15 @@ package final class RuleSet: Sendable {
     /// A set without the rules with `aggregate`, which need every change of a database, in order.
     package func withoutAggregates() -> RuleSet {
         aggregates.isEmpty ? self : RuleSet(rules.filter { $0.phase != .counting }, of: self)
+    }
+
+    /// The same rules, of which some do not fire. A paused rule neither sees a document nor remembers one. A rule with
+    /// `aggregate` can't be paused, because it needs every change.
+    ///
+    /// - Parameter names: Other names are ignored.
+    package func pausing(_ names: Set<String>) -> RuleSet {
+        let paused = Set(rules.filter { names.contains($0.name) && $0.phase != .counting }.map(\.name))
+        return paused == self.paused ? self : RuleSet(rules, of: self, keepsOtherwise: true, paused: paused)
     }
 
     /// The number of rules.

@@ -1,16 +1,22 @@
 internal import Encodings
+internal import LosslessJSON
 
 /// A text as a scalar of a YAML file.
 package enum YAMLScalar {
     /// The text without quotes if YAML reads exactly this text there, or else in double quotes.
-    package static func text(_ text: String) -> String { isPlain(text) ? text : FlowText.quoted(text) }
+    package static func text(_ text: String) -> String { isPlain(text) ? text : quoted(text) }
+
+    /// The text in double quotes. Characters that can't be seen are escaped.
+    package static func quoted(_ text: String) -> String { FlowText.quoted(text) }
 
     private static let words: Set<String> = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"]
     /// Characters that mean nothing inside a plain scalar, neither in brackets nor on lines.
     private static let marks = " _-./'()+=:"
 
     private static func isPlain(_ text: String) -> Bool {
-        guard let first = text.first, text.last != " ", text.last != ":", !text.contains(": ") else { return false }
+        guard text.unicodeScalars.allSatisfy(\.isVisible), let first = text.first, text.last != " ", text.last != ":",
+            !text.contains(": ")
+        else { return false }
         guard first.isLetter || "_/".contains(first) || ["./", "../"].contains(where: text.hasPrefix) else {
             return false
         }

@@ -110,20 +110,27 @@ private struct RenamedRules {
         return elements
     }
 
+    /// Where a name is written, with its quotes.
+    private static func scalar(in line: [Unicode.Scalar], at start: Int, _ name: String) -> Range<Int> {
+        let quote = line[start]
+        guard quote == "\"" || quote == "'" else { return start..<min(line.count, start + name.unicodeScalars.count) }
+        var end = start + 1
+        while end < line.count, line[end] != quote || quote == "'" && line.dropFirst(end + 1).first == quote {
+            // The next character is escaped.
+            end += line[end] == "\\" && quote == "\"" || line[end] == quote ? 2 : 1
+        }
+        return start..<min(line.count, end + 1)
+    }
+
     /// The lines of the file with the new names.
     func corrected(_ bytes: [UInt8]) -> [String] {
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .map { Array($0.unicodeScalars) }
         // From the end of a line to its beginning, so that the other positions stay right.
         for (position, change) in places.sorted(by: { $0.key.column > $1.key.column }) {
-            let isQuoted = ["\"", "'"].contains(lines[position.line - 1][position.column - 1])
-            let start = position.column - (isQuoted ? 0 : 1)
-            let end = start + change.name.unicodeScalars.count
-            // A name with escapes is written in another way.
-            guard end <= lines[position.line - 1].count,
-                lines[position.line - 1][start..<end].elementsEqual(change.name.unicodeScalars)
-            else { continue }
-            lines[position.line - 1].replaceSubrange(start..<end, with: change.new.unicodeScalars)
+            lines[position.line - 1].replaceSubrange(
+                Self.scalar(in: lines[position.line - 1], at: position.column - 1, change.name),
+                with: YAMLScalar.text(change.new).unicodeScalars)
         }
         return lines.map { line in
             var text = ""

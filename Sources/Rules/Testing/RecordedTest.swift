@@ -8,6 +8,9 @@ package struct RecordedTest {
     /// The maximum depth of each document. A test has further levels around them.
     private static let depthLimit = SourceNode.depthLimit - 8
 
+    /// The maximum number of characters of an expected error.
+    private static let messageLimit = 200
+
     /// The lines of an element of `tests`, without indentation.
     package let lines: [String]
 
@@ -32,7 +35,7 @@ package struct RecordedTest {
         if let now { lines.append("now: \(Timestamp.text(now))") }
         if let before { lines.append("before: " + FlowText.text(before.root)) }
         lines.append("given: " + FlowText.text(report.document.root))
-        lines.append("expect: " + DecisionSummary(report).wholeExpectation)
+        lines.append("expect: " + Self.expectation(report))
         self.lines = lines
     }
 
@@ -53,6 +56,21 @@ package struct RecordedTest {
         guard let error = errors.errors.first else { return }
         let place = error.position.map { "line \($0.line), column \($0.column): " } ?? ""
         throw Refusal(description: "a test can't contain \(name): \(place)\(error.message)")
+    }
+
+    private static func expectation(_ report: DecisionReport) -> String {
+        let skips = report.decision.skipped.map(\.description)
+        guard let failure = report.decision.error?.description ?? skips.first else {
+            return DecisionSummary(report).wholeExpectation
+        }
+        return "{ error: \(FlowText.quoted(significantPart(of: failure))) }"
+    }
+
+    /// The longest part of a message without paths, which depend on the folder that the rules are read in.
+    private static func significantPart(of message: String) -> String {
+        let parts = message.split(separator: /'[^']*\/[^']*'/)
+        let longest = parts.max { $0.utf8.count < $1.utf8.count } ?? ""
+        return String(String.UnicodeScalarView(longest.unicodeScalars.prefix(messageLimit)))
     }
 
     private static func name(_ report: DecisionReport) -> String {

@@ -101,10 +101,12 @@ extension RuleExpectation {
         if let error {
             if errors.contains(where: { error.isEmpty || $0.contains(error) }) { return nil }
             return Mismatch(
-                what: "error", expected: [error.isEmpty ? "any" : error], actual: errors.isEmpty ? ["none"] : errors)
+                what: "error",
+                expected: [error.isEmpty ? "a failure" : "a failure whose message contains: \(error)"],
+                actual: errors.isEmpty ? ["no failure"] : errors)
         }
         if report.decision.error == nil, errors.isEmpty || expectsSkip { return nil }
-        return Mismatch(what: "error", expected: ["none"], actual: errors)
+        return Mismatch(what: "error", expected: ["no failure"], actual: errors)
     }
 
     /// Whether the expected effects include a skipped rule. If so, all effects are compared.

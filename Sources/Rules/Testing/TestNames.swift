@@ -1,5 +1,3 @@
-internal import LosslessJSON
-
 /// The names of a file's tests, so that a new test gets another one.
 struct TestNames {
     private var taken: Set<String>
@@ -21,8 +19,7 @@ struct TestNames {
     mutating func distinct(_ test: [String]) -> [String] {
         let start = "name: "
         guard let first = test.first, first.hasPrefix(start) else { return test }
-        let written = String(first.dropFirst(start.count))
-        let name = (try? JSONText(written))?.root.string ?? written
+        let name = (try? YAMLText(path: "", bytes: Array(first.utf8)))?.member("name")?.value.text ?? ""
         let new = distinct(name)
         return new == name ? test : [start + FlowText.quoted(new)] + test.dropFirst()
     }

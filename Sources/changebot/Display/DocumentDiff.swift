@@ -96,7 +96,7 @@ struct DocumentDiff {
     /// lists around a difference are shown too.
     static func lines(before: JSONText, after: JSONText?) -> [String] {
         guard let after else { return indentedLines(before).map { "- " + $0 } }
-        let diff = LineDiff(indentedLines(before), indentedLines(after), showsEnclosing: true)
+        let diff = LineDiff(indentedLines(before), indentedLines(after))
         return diff.lines.map { line in
             switch line {
             case .same(let text): "  " + text.visible

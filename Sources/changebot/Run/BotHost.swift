@@ -58,7 +58,10 @@ struct BotHost: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 await rules.wait { $0.replacements > replacements }
-                if !Task.isCancelled { parts.logger.info("switching to new rules") }
+                let isSame = rules.quietly(\.current.fingerprint) == version.fingerprint
+                if !Task.isCancelled {
+                    parts.logger.info(isSame ? "taking up an order about rules" : "switching to new rules")
+                }
                 await part.triggerGracefulShutdown()
             }
             defer { tasks.cancelAll() }
@@ -117,6 +120,8 @@ struct BotHost: Sendable {
     private func bot(_ version: RuleVersion, _ parts: Job.Parts) -> Bot {
         var settings = settings
         settings.delivery = parts.settings
+        // As for new rules: changes that the bot has decided by now are finished first.
+        settings.restart = { rules.with { $0.replacements += 1 } }
         settings.fixOptions = job.place.lastingOptions.map {
             job.place.reference.knowsRules ? $0 : "\($0) \(version.options)"
         }

@@ -128,6 +128,11 @@ struct RunMonitoring: Sendable {
                         isUnderWay: schedule.begun != nil)
                 }
                 (waiting.remembered, waiting.learning) = await report.remembered()
+                waiting.pausedRules = (await report.pausedRules() ?? []).map(Waiting.PausedRule.init)
+                let paused = Set(waiting.pausedRules.map(\.name))
+                waiting.backfills = (await report.backfills() ?? []).map {
+                    Waiting.Backfill($0, isPaused: paused.contains($0.rule))
+                }
                 return waiting
             }, fleet: isInFleet ? fleet : nil)
         if hasManyDatabases {

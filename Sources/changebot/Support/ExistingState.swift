@@ -82,6 +82,15 @@ struct ExistingState {
         return try DatabaseIndex.entries(in: catalogue.directory, named: catalogue.name)
     }
 
+    /// Opens the state, and calls `body`, which gives the bot orders. Then tells the bot which of its databases has them.
+    ///
+    /// - Throws: As ``with(_:_:)``.
+    func ordering(_ body: (Ledger) async throws -> Void) async throws {
+        try await with(.shared, body)
+        guard let bot, let database else { return }
+        try DatabaseIndex.leaveOrder(in: bot.directory, named: bot.name, of: database)
+    }
+
     /// Opens the state, calls `body` and closes it.
     ///
     /// - Throws: ``CommandError`` with 66 if there is no state, 64 if there are several and none is selected, 75 if

@@ -42,6 +42,16 @@ enum OutputFile {
         }
     }
 
+    /// Like ``write(_:to:)``, but never replaces a file that this user may not write.
+    ///
+    /// - Throws: ``CommandError`` with 73 if it is write-protected.
+    static func writeUnlessProtected(_ bytes: [UInt8], to path: String) throws(CommandError) {
+        guard access(path, F_OK) != 0 || access(path, W_OK) == 0 else {
+            throw CommandError(.cannotCreate, "\(path) is write-protected; run chmod u+w \(path)")
+        }
+        try write(bytes, to: path)
+    }
+
     /// Writes the file of `--summary` at the end of a job, even if the job failed.
     ///
     /// - Parameter failure: Why the job failed; nil if it did not.

@@ -127,8 +127,25 @@ struct RunningBot {
             let time = pass["under_way"]?.bool == true ? "under way" : pass["next"]?.string ?? "never"
             lines.append("  pass          \(time): \(rules)")
         }
+        for rule in status["paused_rules"].map({ Array($0.elements) }) ?? [] {
+            lines.append("  \(Self.pausedRule(rule))")
+        }
+        for backfill in status["backfills"].map({ Array($0.elements) }) ?? [] {
+            lines.append("  backfill      \(BackfillText(backfill: backfill).line)")
+        }
         lines.append("  process       \(process), status of \(writtenAt)")
         return lines
+    }
+
+    private static func pausedRule(_ rule: JSONValue) -> String {
+        let name = rule["name"]?.string ?? ""
+        let time = rule["paused_at"]?.string ?? ""
+        return switch rule["state"]?.string {
+        case "pausing": "pausing       \(name), still fires"
+        case "resuming": "resuming      \(name), paused since \(time)"
+        case "catching_up": "catching up   \(name), with the changes since \(time)"
+        default: "paused        \(name), since \(time)"
+        }
     }
 
     /// The databases of a bot that follows many: their numbers, and those that need attention.

@@ -166,8 +166,8 @@ import Testing
     }
 
     /// Statements that make tables of an earlier version.
-    private static func earlier(_ version: Int) -> String {
-        Schema.tables.filter { $0.since > version }.map { "DROP TABLE \($0.name);\n" }.joined() + """
+    private static func earlier(_ version: Int, of tables: [BotState.Table] = Schema.tables) -> String {
+        tables.filter { $0.since > version }.map { "DROP TABLE \($0.name);\n" }.joined() + """
             UPDATE identity SET value = '\(version)' WHERE name = 'version';
             UPDATE identity SET value = '0.0.9' WHERE name = 'program'
             """
@@ -246,11 +246,12 @@ import Testing
     @Test(arguments: 1..<Schema.version) func olderEngineGetsTheTablesThatItDoesNotHave(version: Int) async throws {
         try await Self.withSchema { engine, connection in
             try EngineSchema.prepare(engine.schema, connection)
-            try connection.script(Self.earlier(version))
+            let tables = Schema.tables + Schema.fleetTables
+            try connection.script(Self.earlier(version, of: tables))
             #expect(try EngineSchema.exists(engine.schema, connection))
             for _ in 0..<2 {
                 try EngineSchema.prepare(engine.schema, connection)
-                for table in Schema.tables where table.since > version {
+                for table in tables where table.since > version {
                     #expect(try connection.run("SELECT FROM \(table.name)").rows.isEmpty)
                 }
             }

@@ -2,6 +2,7 @@ import Locking
 import Logging
 import Rules
 import ServiceLifecycle
+import TestKit
 import Testing
 
 @testable import BotState
@@ -28,7 +29,7 @@ import Testing
     }
 
     /// Two passes are due, and the run is stopped during the first.
-    @Test(.timeLimit(.minutes(1))) func stoppedDaemonBeginsNoFurtherPass() async throws {
+    @Test(.limitedParallelism) func stoppedDaemonBeginsNoFurtherPass() async throws {
         let schedules = try scheduled("0 3 * * *") + scheduled("0 4 * * *")
         try await LedgerTestBed.withLedger { _, ledger in
             try await ledger.keepSchedules(schedules, now: 0)

@@ -2,6 +2,7 @@ import DocumentFlow
 import Locking
 import Logging
 import ServiceLifecycle
+import TestKit
 import Testing
 
 @testable import Delivery
@@ -28,7 +29,7 @@ import Testing
         func run() async throws { try await runner.run {} }
     }
 
-    @Test(.timeLimit(.minutes(1))) func stoppedRunLeavesRemainingTasks() async throws {
+    @Test(.limitedParallelism) func stoppedRunLeavesRemainingTasks() async throws {
         let phases = Monitor<[BackgroundTaskPhase]>([])
         let flow = CandidateFlow(queue: CandidateQueue(), budget: MemoryBudget(MemoryPool(bytes: 1000), documents: 10))
         let runner = BackgroundTaskRunner(
@@ -42,7 +43,7 @@ import Testing
     }
 
     /// A short feed may end before a background task begins.
-    @Test(.timeLimit(.minutes(1))) func taskRunsOnceAlthoughTheFeedHasEnded() async throws {
+    @Test(.limitedParallelism) func taskRunsOnceAlthoughTheFeedHasEnded() async throws {
         struct NoEnqueuer: CandidateEnqueuer {
             let isDurable = false
             func room() async throws -> Bool { true }

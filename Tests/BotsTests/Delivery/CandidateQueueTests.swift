@@ -1,4 +1,5 @@
 import GatewayClient
+import TestKit
 import Testing
 
 @testable import Delivery
@@ -154,7 +155,7 @@ import Testing
         #expect(!tombstone.isConfirmed(by: .deleted(RevisionID("4-d"))))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func postponedCandidateWaitsAndOthersContinue() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b"]))
@@ -178,7 +179,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func stoppingRunLeavesPostponedCandidates() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b"]))
@@ -190,7 +191,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func idleWriterGetsACandidateAtOnce() async {
         let queue = CandidateQueue()
         async let taken = queue.take(limit: 9, byteLimit: 1000)
@@ -198,7 +199,7 @@ import Testing
         #expect(await taken.map(\.id) == ["a"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func finishedQueueEndsWithTheLastReleasedCandidate() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "a"]))
@@ -212,7 +213,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func abortEndsAllWaits() async {
         let queue = CandidateQueue()
         await withTaskGroup { group in
@@ -225,7 +226,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func cancellationEndsTheWaitForCandidates() async {
         let queue = CandidateQueue()
         let task = Task { await queue.take(limit: 9, byteLimit: 1000) }
@@ -275,7 +276,7 @@ import Testing
 }
 
 @Suite struct MemoryBudgetTests {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func readerWaitsForRoom() async throws {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 250, documents: 1)
@@ -284,7 +285,7 @@ import Testing
         try await room
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func manySmallDocumentsAreLimitedByTheirNumber() async throws {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 10, documents: 10)
@@ -294,7 +295,7 @@ import Testing
     }
 
     /// Regression: it kept looping, because there was room for bytes.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func waitingReaderSleeps() async throws {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 10, documents: 10)
@@ -305,7 +306,7 @@ import Testing
         #expect(await budget.wakeCount <= 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func cancellationEndsTheReadersWait() async {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 100, documents: 1)

@@ -3,6 +3,7 @@ import Locking
 import Logging
 import LosslessJSON
 import Rules
+import TestKit
 import Testing
 
 @testable import BotState
@@ -33,7 +34,7 @@ import Testing
 
     private struct DatabaseGone: Error {}
 
-    @Test(.timeLimit(.minutes(1))) func companionContinuesUntilTheTasksHaveEnded() async throws {
+    @Test(.limitedParallelism) func companionContinuesUntilTheTasksHaveEnded() async throws {
         let rules = try ruleSet("version: 1\nrules: [{name: none, when: {type: none}, then: []}]")
         try await LedgerTestBed.withLedger { _, ledger in
             let delivery = try await Delivery(

@@ -1,4 +1,5 @@
 import Locking
+import TestKit
 import Testing
 
 @testable import Delivery
@@ -46,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func readerContinuesWhenAnotherBotFreesMemory() async throws {
         let pool = MemoryPool(bytes: 100)
         let first = MemoryBudget(pool, documents: 10)
@@ -74,7 +75,7 @@ import Testing
         withExtendedLifetime(reading) {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func secondReaderWaitsForRoom() async throws {
         let budget = budget()
         let portion = await budget.portion(of: .candidates, isSingle: false)
@@ -94,7 +95,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func secondReaderBeginsWhenTheFirstHasReleasedAll() async throws {
         let budget = budget()
         let portion = await budget.portion(of: .candidates, isSingle: false)
@@ -106,7 +107,7 @@ import Testing
         _ = try await second
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func oversizedDocumentsAreReadOneAtATime() async throws {
         let budget = budget()
         let alone = await budget.portion(of: .candidates, isSingle: true)
@@ -119,7 +120,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func cancelledTaskStopsWaiting() async throws {
         let budget = budget()
         let portion = await budget.portion(of: .candidates, isSingle: false)
@@ -177,7 +178,7 @@ import Testing
         return isWaiting
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func targetsTakeRoomUntilTheyAreReleased() async throws {
         var reading: MemoryBudget.Reading? = try await read(5000, isSingle: true)
         #expect(await budget.inUse.bytes == 5000)
@@ -197,7 +198,7 @@ import Testing
         withExtendedLifetime((candidates, targets)) {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limitedParallelism)
     func largeTargetWaitsForTheOneBefore() async throws {
         let budget = budget
         await budget.take(bytes: 1000, documents: 1)

@@ -112,6 +112,12 @@ struct PlaygroundTests {
                 }
             }
             try await browser.wait(until: "at('coverage').textContent === '21 tests of 21 pass; they cover 100 %'")
+            #expect(
+                try await browser.text(
+                    "[...document.querySelectorAll('.group')].map((item) => item.textContent).join('|')")
+                    == "Recipe attach-picture|Recipe attach-picture (name: coffee, picture: coffee.png)|"
+                    + "Recipe attach-picture (name: potatoes, picture: potatoes.png)|Recipe derive-total|"
+                    + "Recipe notify-when-done (url: https://example.org/done)")
             #expect(try await browser.text("at('problemCount').textContent") == "none")
             try await browser.choose("apple gets its picture")
             try await browser.wait(until: "at('result').querySelector('img')?.naturalWidth > 0")
@@ -122,6 +128,64 @@ struct PlaygroundTests {
             try await browser.wait(until: "at('state').textContent === 'saved'")
             let result = try await Program.run(["rules", "test", file])
             #expect(result.code == 0, "\(result.output)\(result.errors)")
+        }
+    }
+
+    @Test(arguments: editors) func picturesBesideTheFileAreOffered(_ hasLibrary: Bool) async throws {
+        try await whileOpen(hasLibrary) { file, browser in
+            let name = "<img src=x onerror='window.isRun=1'>.png"
+            for name in ["mine.png", name] {
+                try Data("x".utf8).write(to: URL(fileURLWithPath: file.dropLast("r.yaml".count) + name))
+            }
+            _ = try await browser.value("chooseRecipe('attach-picture')")
+            try await browser.wait(until: "document.querySelectorAll('.choices button').length === 5")
+            #expect(try await browser.text("at('parameter-picture').list.options[1].value") == "mine.png")
+            try await browser.expectGoodLayout("playground-pictures-\(hasLibrary)")
+            _ = try await browser.value("at('parameter-picture').value = 'none.png'")
+            _ = try await browser.value("at('recipeForm').requestSubmit()")
+            try await browser.wait(until: "at('recipeError').textContent.includes('or choose one of ')")
+            _ = try await browser.value("document.querySelectorAll('.choices button')[1].click()")
+            _ = try await browser.value("at('recipeForm').requestSubmit()")
+            try await browser.wait(until: "editor.text().includes('file: mine.png')")
+            #expect(try await browser.value("window.isRun === undefined").bool == true)
+        }
+    }
+
+    @Test(arguments: editors) func longDocumentDoesNotHoldUpOthers(_ hasLibrary: Bool) async throws {
+        let long = String(repeating: "x", count: 2 << 20)
+        try await whileOpen(
+            hasLibrary, documents: [#"{"_id":"long","type":"task","x":"\#(long)"}"#, #"{"_id":"a","type":"task"}"#]
+        ) { _, browser in
+            let results = "[0, 1].map((number) => rows.get(number).lastChild.textContent).join()"
+            _ = try await browser.value("void evaluate()")
+            try await browser.wait(until: "\(results) === 'deciding…,stamp'")
+            #expect(try await browser.value("at('result').textContent.includes('are deciding')").bool == true)
+            try await browser.wait(until: "\(results) === 'stamp,stamp'")
+            try await browser.wait(until: "at('result').textContent.includes('too many to be compared here')")
+            #expect(try await browser.value("at('document').value.length < 20000").bool == true)
+            #expect(
+                try await browser.value("at('documentError').textContent.includes('Only the beginning')").bool == true)
+            try await browser.expectGoodLayout("playground-long-\(hasLibrary)")
+        }
+    }
+
+    @Test(arguments: editors) func textStaysWhenTheFileCantBeWritten(_ hasLibrary: Bool) async throws {
+        try await whileOpen(hasLibrary) { file, browser in
+            try await browser.type("# mine ", line: 5, column: 4)
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+            _ = try await browser.value("at('save').click()")
+            try await browser.wait(until: "at('conflictText').textContent.includes('is a folder now')")
+            #expect(try await browser.text("at('keepMine').textContent") == "Save again")
+            #expect(try await browser.value("at('loadTheirs').hidden").bool == true)
+            #expect(try await browser.value("editor.text().includes('# mine')").bool == true)
+            try await browser.expectGoodLayout("playground-folder-\(hasLibrary)")
+            try FileManager.default.removeItem(atPath: file)
+            _ = try await browser.value("at('keepMine').click()")
+            try await browser.wait(until: "at('keepMine').textContent === 'Create it again with mine'")
+            _ = try await browser.value("at('keepMine').click()")
+            try await browser.wait(until: "at('state').textContent === 'saved'")
+            #expect(try text(file).contains("# mine"))
         }
     }
 

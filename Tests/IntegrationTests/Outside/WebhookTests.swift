@@ -211,9 +211,9 @@ import Testing
                 }
                 await receiver.wait(for: 50)
             }
-            // Answers that arrived while the bot stopped count in the next run.
+            // Events whose documents were not recorded when the bot stopped are sent again, with the same ids.
             let rest = try await bed.runOnce(rules, configure: withFastRetries)
-            #expect(counters.outside.accepted + rest.outside.accepted == 50)
+            #expect(counters.outside.accepted + rest.outside.accepted >= 50)
             #expect(counters.deadLetters == 0)
             // While it was down, it got occasional requests, not one for each event.
             #expect(receiver.requests.count < 150)

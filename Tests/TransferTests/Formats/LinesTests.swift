@@ -66,6 +66,19 @@ import Testing
             ])
     }
 
+    /// Regression: only the line was named where the error was found, not the one that was cut off.
+    @Test func errorNamesTheLineWhereTheDocumentBegins() throws {
+        var pieces = [Array("{}\n{\"a\":1\n\n {\"b\":2}\n".utf8)].makeIterator()
+        var source = DocumentSource(format: .ndjson) { pieces.next() }
+        _ = try source.next()
+        guard case .error(let error) = try source.next() else {
+            Issue.record("no error")
+            return
+        }
+        #expect(error.description.hasPrefix("4:2: expected ',' or '}', found '{' (the document begins on line 2); "))
+        #expect(error.beginning == " (the document begins on line 2)")
+    }
+
     @Test func documentAboveLimitIsError() {
         let long = #"{"a":"0123456789"}"#
         for limit in [10, 17] {

@@ -16,7 +16,7 @@ import Testing
         ("_id,v\na", .ndjson, "1:1: expected a value, found '_'; if the file is a table, read it with --format csv"),
         (
             "{\"a\":\n  NaN\n}\n", .ndjson,
-            "2:3: expected a value, found 'N'; JSON has no such number: write null, or leave out the member"
+            "2:3: expected a value, found 'N' (the document begins on line 1); JSON has no such number: write null, or leave out the member"
         ),
         (
             "[{\"a\":1,},\n{}]", .json,

@@ -19,34 +19,36 @@ enum FlowText {
 
     static func text(_ node: SourceNode) -> String { text(node.jsonText.root) }
 
-    /// A string in quotes.
+    /// A string in double quotes, on one line.
+    ///
+    /// Characters that can't be seen are escaped: line separators would move the lines of the file in some editors, and
+    /// marks of direction would show it in another order.
     static func quoted(_ text: String) -> String {
         var json: [UInt8] = []
         json.appendJSONString(text.utf8)
-        return String(decoding: json, as: UTF8.self)
+        return String(decoding: json, as: UTF8.self).unicodeScalars.reduce(into: "") { written, character in
+            written += character.isVisible ? String(character) : character.yamlEscape
+        }
     }
 
     /// A string, in quotes unless it is a plain word.
     private static func text(_ string: String?, or json: some Collection<UInt8>) -> String {
         guard let string else { return String(decoding: json, as: UTF8.self) }
-        if isPlain(string) { return string }
-        // YAML knows no pairs of surrogates, with which JSON may escape a character.
-        return string.unicodeScalars.allSatisfy(isPrintable) ? quoted(string) : String(decoding: json, as: UTF8.self)
-    }
-
-    /// Whether a character may be in a YAML file, or has its own escape in JSON.
-    ///
-    /// - Note: Source: YAML 1.2.2, production `c-printable`.
-    private static func isPrintable(_ character: Unicode.Scalar) -> Bool {
-        switch character.value {
-        case 0..<0x7F, 0x85, 0xA0..<0xFEFF, 0xFF00...0xFFFD, 0x10000...0x10FFFF: true
-        default: false
-        }
+        return isPlain(string) ? string : quoted(string)
     }
 
     private static let words: Set<String> = ["null", "true", "false", "yes", "no", "on", "off"]
 
     private static func isPlain(_ text: String) -> Bool {
         text.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_.\/-]*/) != nil && !words.contains(text.lowercased())
+    }
+}
+
+extension Unicode.Scalar {
+    /// The character as an escape of a double-quoted scalar. YAML has no pairs of surrogates.
+    fileprivate var yamlEscape: String {
+        guard value > 0xFFFF else { return jsonEscape }
+        let digits = String(value, radix: 16)
+        return "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
     }
 }

@@ -105,7 +105,7 @@ final class DocumentExport {
         switch step {
         case .write(let document):
             sample.note(id())
-            let document = withExpiry(document, id)
+            let document = withExpiry(document.withoutStorageVersions(), id)
             switch selection.membership(of: document) {
             case .belongs: return write(document, attempt: attempt, id: id, revision: revision)
             case .withdrawn: withdraw(id)

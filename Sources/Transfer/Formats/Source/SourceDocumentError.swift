@@ -80,5 +80,9 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
 
 extension SourceDocumentError: CustomStringConvertible {
     /// `LINE:COLUMN: REASON`, and the remedy if there is one.
-    package var description: String { "\(place): \(reason)" + (remedy.map { "; \($0)" } ?? "") }
+    package var description: String { "\(place): \(reason)\(beginning)" + (remedy.map { "; \($0)" } ?? "") }
+
+    /// Where the document begins, in parentheses. Empty if it is the line of the error. The error of a truncated
+    /// document may be found on a later line.
+    package var beginning: String { start.line < line ? " (the document begins on line \(start.line))" : "" }
 }

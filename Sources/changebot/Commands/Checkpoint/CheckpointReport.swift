@@ -3,6 +3,7 @@ internal import Bots
 internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
+internal import Monitoring
 
 /// What `checkpoint show` prints.
 struct CheckpointReport {
@@ -16,6 +17,8 @@ struct CheckpointReport {
     private let schedules: [RecordedSchedule]
     /// How many documents each rule with `changed`, `enter` or `leave` has seen, by the rule's name.
     private let seenCounts: [(rule: String, count: Int)]
+    private let pausedRules: [PausedRule]
+    private let backfills: [Waiting.Backfill]
     /// Newest first.
     private let history: [CheckpointEntry]
 
@@ -29,6 +32,9 @@ struct CheckpointReport {
         timers = try ledger.waitingTimers(limit: Self.shownTimers)
         schedules = try ledger.schedules().sorted { ($0.line, $0.zone) < ($1.line, $1.zone) }
         seenCounts = try ledger.seenCounts().sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        pausedRules = try ledger.pausedRules()
+        let paused = Set(pausedRules.map(\.name))
+        backfills = try ledger.backfills().map { Waiting.Backfill($0, isPaused: paused.contains($0.rule)) }
         history = try ledger.checkpointHistory()
     }
 
@@ -55,7 +61,7 @@ struct CheckpointReport {
             guard let value = fact.value, !value.isEmpty else { continue }
             lines.append(fact.name.padded(to: width) + "  " + value.visible)
         }
-        lines += waitingLines + seenLines
+        lines += waitingLines + seenLines + pausedLines + backfillLines
         guard history.count > 1 else { return lines }
         return lines + ["", "before that:"] + history.dropFirst().map(Self.line)
     }
@@ -84,6 +90,25 @@ struct CheckpointReport {
         guard !seenCounts.isEmpty else { return [] }
         return ["", "documents that rules remember:"]
             + seenCounts.map { "  \($0.rule.visible)  \(Quantity.count($0.count))" }
+    }
+
+    private var pausedLines: [String] {
+        guard !pausedRules.isEmpty else { return [] }
+        return ["", "paused rules:"]
+            + pausedRules.map { rule in
+                let state = rule.isPaused ? "" : ", resumed; the next run makes up for the changes since then"
+                return "  \(rule.name.visible)  since \(Timestamp.text(rule.pausedAt))\(state)"
+            }
+    }
+
+    private var backfillLines: [String] {
+        guard !backfills.isEmpty else { return [] }
+        return ["", "backfills:"]
+            + backfills.compactMap { backfill in
+                var writer = JSONWriter()
+                writer.object { backfill.write(to: &$0) }
+                return (try? JSONText(writer.bytes)).map { "  " + BackfillText(backfill: $0.root).line.visible }
+            }
     }
 
     private static func next(_ schedule: RecordedSchedule) -> String? {
@@ -128,6 +153,19 @@ struct CheckpointReport {
             writer.array { writer in
                 for schedule in schedules { writer.object { Self.write(schedule, to: &$0) } }
             }
+            writer.name("paused_rules")
+            writer.array { writer in
+                for rule in pausedRules {
+                    writer.object { writer in
+                        writer.member("name", string: rule.name)
+                        writer.member("state", string: rule.isPaused ? "paused" : "resumed")
+                        writer.member("paused_at", string: Timestamp.text(rule.pausedAt))
+                        writer.member("since", raw: rule.since?.json ?? Array("null".utf8))
+                    }
+                }
+            }
+            writer.name("backfills")
+            writer.array { writer in for backfill in backfills { writer.object { backfill.write(to: &$0) } } }
             writer.name("last_seen")
             writer.object { writer in for seen in seenCounts { writer.member(seen.rule, integer: seen.count) } }
             writer.name("history")

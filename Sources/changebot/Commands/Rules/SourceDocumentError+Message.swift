@@ -4,8 +4,8 @@ extension SourceDocumentError {
     /// The error as `LINE:COLUMN: what is wrong; what to do`.
     var message: String {
         switch reason {
-        case .json: "\(place): not JSON: \(reason); \(remedy ?? "correct it")"
-        case .notAnObject: "\(place): a document must be an object; correct it"
+        case .json: "\(place): not JSON: \(reason)\(beginning); \(remedy ?? "correct it")"
+        case .notAnObject: "\(place): a document must be an object\(beginning); correct it"
         default: "\(self)"
         }
     }

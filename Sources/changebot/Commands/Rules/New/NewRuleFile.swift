@@ -5,6 +5,9 @@ extension RecipeParameter {
     /// The value that is used if the user chooses none: a file of the project is written beside the rule file.
     var shownValue: String { kind == .file ? value.split(separator: "/").last.map(String.init) ?? value : value }
 
+    /// Whether it is a picture, which must exist.
+    var isPicture: Bool { kind == .file && PictureFiles.isPicture(value) }
+
     /// The content of the recipe's file, if it comes with the program.
     var content: [UInt8]? {
         guard kind == .file, value != shownValue else { return nil }
@@ -52,10 +55,20 @@ struct NewRuleFile {
     func write(now: Int) async throws(CommandError) -> String {
         var written: [String] = []
         do throws(CommandError) {
+            try checkPictures()
             return isAddition ? try await add(now, &written) : try await create(now, &written)
         } catch {
             for file in written { try? FileManager.default.removeItem(atPath: file) }
             throw error
+        }
+    }
+
+    private func checkPictures() throws(CommandError) {
+        for parameter in recipe.parameters where parameter.isPicture {
+            guard let name = values[parameter.name], let refusal = PictureFiles.refusal(of: name, in: path) else {
+                continue
+            }
+            throw refused(refusal)
         }
     }
 

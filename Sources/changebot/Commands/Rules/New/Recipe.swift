@@ -40,6 +40,7 @@ struct Recipe {
     ///   - values: By parameter. The other parameters keep their values.
     ///   - path: The file's name, for its comment.
     func text(_ values: [String: String], path: String) -> String {
+        let path = path.visible
         let comment =
             ["# " + title.prefix(1).uppercased() + title.dropFirst() + "."] + notes + [
                 "#", "# Test it with: changebot rules test \(path)",

@@ -77,7 +77,7 @@ struct RecipeParameter {
     func literal(_ chosen: String) -> String? {
         switch kind {
         case .number: chosen
-        case .value: Self.literal(chosen)
+        case .value: Self.literal(chosen).map { json in Self.string(json).map(YAMLScalar.quoted) ?? json }
         default: nil
         }
     }
@@ -87,7 +87,7 @@ struct RecipeParameter {
         guard let json = try? JSONText(chosen), [.number, .true, .false, .string].contains(json.root.kind) else {
             return nil
         }
-        return String(decoding: json.root.bytes, as: UTF8.self)
+        return String(decoding: Array(json.root.bytes).visibleJSON, as: UTF8.self)
     }
 
     private static func string(_ json: String) -> String? { (try? JSONText(json))?.root.string }
@@ -95,7 +95,7 @@ struct RecipeParameter {
     private static func quoted(_ text: String) -> String {
         var writer = JSONWriter()
         writer.string(text)
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return String(decoding: writer.bytes.visibleJSON, as: UTF8.self)
     }
 
     /// `Bob's 2 apples` as `Bob-s-2-apples`.

@@ -9,10 +9,29 @@ extension PlayRecipe {
             parameters: recipe.parameters.map { parameter in
                 Parameter(
                     name: parameter.name, value: parameter.shownValue, explanation: parameter.explanation,
-                    refusal: { parameter.refusal(of: $0) })
+                    choices: { parameter.isPicture ? PictureFiles.choices(beside: $0) : [] },
+                    refusal: { value, path in
+                        if let refusal = parameter.refusal(of: value) { return refusal }
+                        guard parameter.isPicture, !PictureFiles.isOwn(value) else { return nil }
+                        return PictureFiles.refusal(of: value, in: path)
+                    })
             },
             text: { values, path in recipe.text(recipe.completed(values), path: path) },
             addFiles: { values, path throws in try recipe.addPictures(values, besideRuleFile: path) })
+    }
+}
+
+extension PictureFiles {
+    /// Whether the picture comes with the program. The page creates it beside the rule file.
+    fileprivate static func isOwn(_ name: String) -> Bool {
+        !name.contains("/") && isPicture(name) && !DemoFiles.asset(name).isEmpty
+    }
+
+    /// The pictures that exist, and those that come with the program.
+    fileprivate static func choices(beside path: String) -> [String] {
+        let found = beside(path)
+        let own = DemoFiles.embedded.compactMap { $0.path.split(separator: "/").last.map(String.init) }
+        return found + own.filter { isOwn($0) && !found.contains($0) }.sorted()
     }
 }
 
@@ -24,10 +43,10 @@ extension Recipe {
         let values = completed(chosen)
         var added: [String] = []
         for parameter in parameters where parameter.kind == .file {
-            guard let name = values[parameter.name], !name.contains("/"), name.hasSuffix(".png") else { continue }
+            guard let name = values[parameter.name], PictureFiles.isOwn(name) else { continue }
             let content = DemoFiles.asset(name)
             let file = RulePath.join(RulePath.folder(of: path), name)
-            guard !content.isEmpty, !FileManager.default.fileExists(atPath: file) else { continue }
+            guard !FileManager.default.fileExists(atPath: file) else { continue }
             try OutputFile.write(content, to: file)
             added.append(name)
         }

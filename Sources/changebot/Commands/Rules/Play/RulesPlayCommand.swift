@@ -79,7 +79,7 @@ struct RulesPlayCommand: AsyncParsableCommand {
         var settings = PlaySettings(
             version: "\(Changebot.version)", files: try PlayFile.all(paths), page: rules_page.content,
             schema: rule_file_schema.content, diff: { DocumentDiff.lines(before: $0, after: $1) },
-            write: { try OutputFile.write($0, to: $1) }, now: { fixed ?? Timestamp.secondsNow })
+            write: { try OutputFile.writeUnlessProtected($0, to: $1) }, now: { fixed ?? Timestamp.secondsNow })
         settings.recipes = Recipe.all.map(PlayRecipe.init)
         settings.furtherWarnings = { $0.emitWarnings() }
         return settings
@@ -96,7 +96,9 @@ struct RulesPlayCommand: AsyncParsableCommand {
                     samples.leaveOut("\(input):\(error.message)")
                     Console.warn("\(input):\(error.message)")
                 case .document(let document):
-                    if samples.add(Sample(document.text, origin: "\(input):\(document.line)")) { continue }
+                    if samples.add(Sample(document.text, origin: "\(input):\(document.line)", group: "From \(input)")) {
+                        continue
+                    }
                     return Console.warn(
                         "\(input): warning: the page takes at most \(SampleStore.countLimit) documents, and "
                             + "\(SampleStore.byteLimit >> 20) MiB; only the first \(samples.count) are used")

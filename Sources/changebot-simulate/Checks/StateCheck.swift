@@ -1,0 +1,35 @@
+internal import FoundationEssentials
+internal import GRDB
+
+/// Reads the state of a running bot next to it.
+final class StateCheck {
+    private let database: DatabaseQueue
+    private var checked = ""
+
+    /// - Throws: `DatabaseError` while there is no state.
+    init(directory: String) throws {
+        var configuration = Configuration()
+        configuration.readonly = true
+        database = try DatabaseQueue(path: "\(directory)/bot.sqlite", configuration: configuration)
+    }
+
+    /// The newest checkpoint, as JSON text. Nil if there is none, or it is the one that the last call returned.
+    func newCheckpoint() throws -> String? {
+        let newest = try database.read { database in
+            try String.fetchOne(database, sql: "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
+        }
+        guard let newest, newest != checked else { return nil }
+        checked = newest
+        return newest
+    }
+
+    /// One line for each dead letter.
+    func deadLetters() -> [String] {
+        (try? database.read { database in
+            try Row.fetchAll(database, sql: "SELECT id, reason FROM dead_letter").map { row in
+                let (id, reason): (Data, Data) = (row["id"], row["reason"])
+                return "\(String(decoding: id, as: UTF8.self)): \(String(decoding: reason, as: UTF8.self))"
+            }
+        }) ?? []
+    }
+}

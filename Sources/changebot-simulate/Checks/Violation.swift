@@ -1,0 +1,17 @@
+/// A guarantee that a run has broken.
+struct Violation: Error {
+    enum Guarantee: String, CaseIterable {
+        case nothingIsLost = "1. Nothing is lost"
+        case checkpoint = "1. The checkpoint never passes unfinished work"
+        case order = "1. Other documents are written first"
+        case bytes = "2. Rules change only what they name"
+        case loops = "3. No loops"
+        case edits = "5. No edit is overwritten"
+        case deadLetters = "7. An outage causes no dead letters"
+        case running = "The bot keeps running"
+        case simulation = "The simulation itself"
+    }
+
+    let guarantee: Guarantee
+    let detail: String
+}

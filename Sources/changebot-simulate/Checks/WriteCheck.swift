@@ -1,0 +1,89 @@
+internal import GatewayClient
+
+/// Checks each revision of the bot as the gateway stores it.
+struct WriteCheck {
+    /// How many revisions each side has written, by document.
+    private var written: [String: (users: Int, bots: Int)] = [:]
+    /// When each document that rules put was last there, as the number of its write.
+    private var lastAlive: [String: Int] = [:]
+    /// When each revision was written.
+    private var times: [String: Int] = [:]
+    private var count = 0
+
+    /// - Parameter parent: The revision that it replaced.
+    /// - Throws: ``Violation``.
+    mutating func note(
+        _ document: StoredDocument, _ revision: StoredRevision, replacing parent: StoredRevision?
+    ) throws {
+        count += 1
+        times["\(document.id) \(revision.id)"] = count
+        defer { noteLife(of: document, parent) }
+        guard case .bot = revision.author else {
+            written[document.id, default: (0, 0)].users += 1
+            return
+        }
+        written[document.id, default: (0, 0)].bots += 1
+        if let put = Scenario.putBody(document.id) { return try checkPut(document, revision, parent, put) }
+        try checkOwnWrite(document, revision, parent)
+        let numbers = written[document.id, default: (0, 0)]
+        guard numbers.bots <= numbers.users else {
+            throw Violation(
+                guarantee: .loops,
+                detail: "\(document.id) has \(numbers.users) revisions of users, and \(numbers.bots) of the bot")
+        }
+    }
+
+    private mutating func noteLife(of document: StoredDocument, _ parent: StoredRevision?) {
+        // A document that is deleted now was there until now.
+        if document.body != nil || parent?.isDeleted == false { lastAlive[document.id] = count }
+        if document.body != nil { lastAlive[document.id] = .max }
+    }
+
+    /// A document that a rule puts is only created, with the content that the rule gives.
+    private func checkPut(
+        _ document: StoredDocument, _ revision: StoredRevision, _ parent: StoredRevision?, _ wanted: String
+    ) throws {
+        guard parent?.isDeleted != false else {
+            throw Violation(guarantee: .edits, detail: "\(document.id) exists and was put again")
+        }
+        guard !revision.isDeleted, revision.body.text == wanted else {
+            throw Violation(guarantee: .bytes, detail: "\(document.id) is \(revision.body.text), not \(wanted)")
+        }
+    }
+
+    /// The bot's revision is the one before it, with the effect of the rule that matches that one.
+    private func checkOwnWrite(
+        _ document: StoredDocument, _ revision: StoredRevision, _ parent: StoredRevision?
+    ) throws {
+        guard let parent, !parent.isDeleted else {
+            throw Violation(guarantee: .edits, detail: "\(document.id) was deleted, and the bot writes it")
+        }
+        guard let effect = Scenario.effect(on: parent.body) else {
+            throw Violation(
+                guarantee: .bytes, detail: "no rule matches \(document.id) \(parent.id.short) \(parent.body.text)")
+        }
+        switch effect {
+        case .delete:
+            guard revision.isDeleted else {
+                throw Violation(guarantee: .bytes, detail: "\(document.id) must be deleted, not changed")
+            }
+        case .merge(let member, let put):
+            let expected = parent.body.members.map(\.bytes) + [Array(member.utf8)]
+            guard !revision.isDeleted, revision.body.members.map(\.bytes) == expected else {
+                throw Violation(
+                    guarantee: .bytes,
+                    detail: "\(document.id) \(parent.id.short) \(parent.body.text) became \(revision.body.text)")
+            }
+            if let put { try checkOrder(document, parent, put) }
+        }
+    }
+
+    /// The other document was there at some time after the bot could have seen the changed one.
+    private func checkOrder(_ document: StoredDocument, _ parent: StoredRevision, _ put: String) throws {
+        let alive = lastAlive[put] ?? 0
+        guard alive < times["\(document.id) \(parent.id)"] ?? 0 else { return }
+        throw Violation(
+            guarantee: .order,
+            detail: "\(document.id) \(parent.id.short) is marked as copied, but \(put) was not written")
+    }
+}

@@ -1,0 +1,214 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// A request as the simulated gateway gets it.
+struct GatewayMessage {
+    let method: String
+    /// Decoded, without the database.
+    let path: String
+    let query: [String: String]
+    var body: [UInt8]
+    let author: StoredRevision.Author
+
+    /// For the story.
+    var summary: String {
+        let flags = query.keys.sorted().compactMap { name in
+            query[name].map { "\(name)=\($0)" }
+        }
+        return "\(method) \(path.isEmpty ? "/" : path)" + (flags.isEmpty ? "" : "?" + flags.joined(separator: "&"))
+    }
+}
+
+struct GatewayAnswer {
+    var status = 200
+    var body: [UInt8]
+    /// For the story.
+    var summary = ""
+    /// The position that a feed has reached, as JSON text.
+    var reached: String?
+
+    init(status: Int = 200, _ body: String, summary: String = "") {
+        (self.status, self.body, self.summary) = (status, Array(body.utf8), summary)
+    }
+}
+
+/// A request that the simulated gateway does not know: the simulation must be extended.
+struct UnknownRequest: Error {
+    let summary: String
+}
+
+extension SimulatedGateway {
+    var serverHeader: String {
+        dialect == .couchDB ? "CouchDB/3.5.0 (Erlang OTP/25)" : "Couchbase Sync Gateway/4.1.1 CE"
+    }
+
+    /// - Parameter reply: Called once, now or later.
+    func answer(_ request: GatewayMessage, _ reply: @escaping (GatewayAnswer) -> Void) throws {
+        switch (request.method, request.path) {
+        case ("GET", "/"): reply(GatewayAnswer(greeting))
+        case ("GET", ""): reply(GatewayAnswer(information))
+        case ("GET", "_changes"): try changes(request, reply)
+        case ("POST", "_all_docs"): reply(try lookUp(request))
+        case ("POST", "_bulk_docs"): reply(try writeAll(request))
+        case ("GET", let path) where path.hasPrefix("_local/"): reply(localDocument(path))
+        case ("GET", let path) where !path.hasPrefix("_") && !path.contains("/"): reply(try document(path, request))
+        case ("PUT", let path) where path.hasPrefix("_local/"): reply(try writeLocal(path, request.body))
+        default: throw UnknownRequest(summary: request.summary)
+        }
+    }
+
+    private var greeting: String {
+        dialect == .couchDB
+            ? #"{"couchdb":"Welcome","version":"3.5.0","git_sha":"11f0d36","uuid":"0123456789abcdef0123456789abcdef","features":["quickjs"],"vendor":{"name":"The Apache Software Foundation"}}"#
+            : #"{"couchdb":"Welcome","vendor":{"name":"Couchbase Sync Gateway","version":"4.1"},"version":"Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE","persistent_config":false,"node_uid":"439c55ee28515110c45a1624c4d35eac"}"#
+    }
+
+    private var information: String {
+        let sequence = sequence(visible)
+        return dialect == .couchDB
+            ? #"{"instance_start_time":"1795000000","db_name":"todo","purge_seq":"0-g1","update_seq":\#(sequence),"sizes":{"file":1,"external":1,"active":1},"props":{},"doc_del_count":0,"doc_count":\#(ids.count),"disk_format_version":8,"compact_running":false,"cluster":{"q":2,"n":1,"w":1,"r":1}}"#
+            : #"{"db_name":"todo","update_seq":\#(sequence),"committed_update_seq":\#(sequence),"instance_start_time":1795208996707529,"compact_running":false,"purge_seq":0,"disk_format_version":0,"state":"Online"}"#
+    }
+
+    // MARK: - _changes
+
+    private func changes(_ request: GatewayMessage, _ reply: @escaping (GatewayAnswer) -> Void) throws {
+        guard let since = positions.position(request.query["since"] ?? "0") else {
+            return reply(error(400, "bad_request", "invalid since"))
+        }
+        let found = changes(after: since)
+        let isLongpoll = request.query["feed"] == "longpoll"
+        guard request.query["feed"] == nil || isLongpoll else { throw UnknownRequest(summary: request.summary) }
+        guard found.rows.isEmpty, isLongpoll else { return reply(feed(found, request)) }
+        let timeout = Int(request.query["timeout"] ?? "") ?? 60_000
+        wait(.milliseconds(timeout)) { [self] in reply(feed(changes(after: since), request)) }
+    }
+
+    private func feed(
+        _ found: (rows: [(document: StoredDocument, reached: [Int])], end: [Int]), _ request: GatewayMessage
+    ) -> GatewayAnswer {
+        let includesDocuments = request.query["include_docs"] == "true"
+        let listsLeaves = request.query["style"] == "all_docs"
+        let rows = found.rows.compactMap { document, reached -> String? in
+            guard let winner = document.winner else { return nil }
+            let leaves = listsLeaves ? document.leaves : [winner]
+            let revisions = leaves.map { #"{"rev":"\#($0.id)"}"# }.joined(separator: ",")
+            let deleted = winner.isDeleted ? #","deleted":true"# : ""
+            let body = includesDocuments ? #","doc":\#(text(of: winner, document.id))"# : ""
+            return #"{"seq":\#(sequence(reached)),"id":"\#(document.id)"\#(body),"changes":[\#(revisions)]\#(deleted)}"#
+        }
+        let reached = sequence(found.end)
+        let last = dialect == .couchDB ? reached : "\"\(reached)\""
+        var answer = GatewayAnswer(
+            "{\"results\":[\n\(rows.joined(separator: "\n,"))\n],\n\"last_seq\":\(last)}\n",
+            summary: "\(rows.count) changes up to \(reached)")
+        answer.reached = reached
+        return answer
+    }
+
+    /// CouchDB writes its members first, and Sync Gateway last.
+    private func text(of revision: StoredRevision, _ id: String) -> String {
+        let own = #""_id":"\#(id)","_rev":"\#(revision.id)""# + (revision.isDeleted ? #","_deleted":true"# : "")
+        let body = String(decoding: revision.body.bytes, as: UTF8.self)
+        let parts = dialect == .couchDB ? [own, body] : [body, own]
+        return "{\(parts.filter { !$0.isEmpty }.joined(separator: ","))}"
+    }
+
+    // MARK: - Documents
+
+    private func document(_ id: String, _ request: GatewayMessage) throws -> GatewayAnswer {
+        guard request.query.keys.allSatisfy({ ["rev", "show_exp"].contains($0) }) else {
+            throw UnknownRequest(summary: request.summary)
+        }
+        guard let document = documents[id], let winner = document.winner else {
+            return error(404, "not_found", "missing")
+        }
+        if let revision = request.query["rev"] {
+            guard let found = document.revision(revision) else { return error(404, "not_found", "missing") }
+            return GatewayAnswer(sortedText(of: found, id))
+        }
+        return winner.isDeleted ? error(404, "not_found", "deleted") : GatewayAnswer(sortedText(of: winner, id))
+    }
+
+    /// In this answer, Sync Gateway sorts the members.
+    private func sortedText(of revision: StoredRevision, _ id: String) -> String {
+        guard dialect == .syncGateway else { return text(of: revision, id) }
+        let own =
+            [
+                ("_id", #""_id":"\#(id)""#), ("_rev", #""_rev":"\#(revision.id)""#),
+            ] + (revision.isDeleted ? [("_deleted", #""_deleted":true"#)] : [])
+        let members = own + revision.body.members.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) }
+        return "{\(members.sorted { $0.0 < $1.0 }.map(\.1).joined(separator: ","))}"
+    }
+
+    private func lookUp(_ request: GatewayMessage) throws -> GatewayAnswer {
+        let keys = (try JSONText(request.body)).root["keys"]?.elements.compactMap(\.string) ?? []
+        let includesDocuments = request.query["include_docs"] == "true"
+        let rows = keys.map { key -> String in
+            guard let document = documents[key], let winner = document.winner else {
+                return #"{"key":"\#(key)","error":"not_found"}"#
+            }
+            if winner.isDeleted {
+                guard dialect == .couchDB else { return #"{"key":"\#(key)","error":"not_found","status":404}"# }
+                return #"{"id":"\#(key)","key":"\#(key)","value":{"rev":"\#(winner.id)","deleted":true},"doc":null}"#
+            }
+            let body = includesDocuments ? #","doc":\#(text(of: winner, key))"# : ""
+            return #"{"key":"\#(key)","id":"\#(key)","value":{"rev":"\#(winner.id)"}\#(body)}"#
+        }
+        return GatewayAnswer(
+            "{\"rows\":[\n\(rows.joined(separator: ",\n"))\n]}\n", summary: keys.joined(separator: " "))
+    }
+
+    private func writeAll(_ request: GatewayMessage) throws -> GatewayAnswer {
+        let root = try JSONText(request.body).root
+        guard root["new_edits"] == nil, let list = root["docs"] else { throw UnknownRequest(summary: request.summary) }
+        var summary: [String] = []
+        let rows = list.elements.map { document -> String in
+            let id = document["_id"]?.string ?? ""
+            let result = write(
+                id, DocumentBody(document), isDeleted: document["_deleted"]?.bool == true,
+                replacing: document["_rev"]?.string, by: request.author)
+            switch result {
+            case .written(let revision):
+                summary.append("\(id) \(revision.short)")
+                return #"{"id":"\#(id)","rev":"\#(revision)"\#(dialect == .couchDB ? #","ok":true"# : "")}"#
+            case .conflict:
+                summary.append("\(id) conflict")
+                let status = dialect == .couchDB ? "" : #","status":409"#
+                return #"{"id":"\#(id)","error":"conflict","reason":"Document update conflict"\#(status)}"#
+            }
+        }
+        return GatewayAnswer(status: 201, "[\(rows.joined(separator: ","))]", summary: summary.joined(separator: ", "))
+    }
+
+    // MARK: - _local
+
+    private func localDocument(_ path: String) -> GatewayAnswer {
+        guard let found = localDocuments[path] else { return error(404, "not_found", "missing") }
+        let body = String(decoding: found.body, as: UTF8.self)
+        return GatewayAnswer(#"{"_id":"\#(path)","_rev":"0-\#(found.writes)"\#(body.isEmpty ? "" : ",")\#(body)}"#)
+    }
+
+    private func writeLocal(_ path: String, _ body: [UInt8]) throws -> GatewayAnswer {
+        let root = try JSONText(body).root
+        let writes = localDocuments[path]?.writes ?? 0
+        let given = root["_rev"]?.string
+        // CouchDB does not compare the revision, and counts on from it.
+        if dialect == .syncGateway, given ?? "0-0" != "0-\(writes)" {
+            return error(409, "conflict", "Document update conflict")
+        }
+        let base = dialect == .couchDB ? Int(given?.dropFirst(2) ?? "0") ?? 0 : writes
+        localDocuments[path] = (base + 1, DocumentBody(root).bytes)
+        noteLocalWrite(path, root)
+        return GatewayAnswer(status: 201, #"{"id":"\#(path)","ok":true,"rev":"0-\#(base + 1)"}"#)
+    }
+
+    private func error(_ status: Int, _ error: String, _ reason: String) -> GatewayAnswer {
+        GatewayAnswer(status: status, #"{"error":"\#(error)","reason":"\#(reason)"}"#)
+    }
+}
+
+extension String {
+    /// A revision for the story: its generation and the end of its digest.
+    var short: String { "\(prefix { $0 != "-" })-\(suffix(4))" }
+}

@@ -1,0 +1,170 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import TestKit
+
+/// One database of a gateway, in memory: Sync Gateway's or CouchDB's answers to the requests of a bot.
+///
+/// It has no attachments and no users.
+///
+/// - Note: Source: the recorded answers of Sync Gateway 4.1.1 and CouchDB 3.5.0.
+final class SimulatedGateway {
+    let positions: FeedPositions
+    var dialect: GatewayDialect { positions.dialect }
+    private let scheduler: Scheduler
+    private var numbers: SplitMix64
+
+    private(set) var documents: [String: StoredDocument] = [:]
+    /// The ids of documents, in the order of their creation.
+    private(set) var ids: [String] = []
+    /// `_local` documents, with the number of their writes.
+    var localDocuments: [String: (writes: Int, body: [UInt8])] = [:]
+    /// The newest sequence of each shard, and the newest one that the feed shows.
+    private(set) var newest: [Int]
+    private(set) var visible: [Int]
+    /// The sequences that the feed knows, but can't show before earlier ones.
+    private var arrived: [Set<Int>]
+    /// Longpolls.
+    private var waiting: [(number: Int, wake: () -> Void)] = []
+    private var waitingCount = 0
+
+    /// Called after each new revision, with the one that it replaced.
+    var noteWrite: (StoredDocument, StoredRevision, StoredRevision?) -> Void = { _, _, _ in }
+    /// Called with each `_local` document that is written.
+    var noteLocalWrite: (String, JSONValue) -> Void = { _, _ in }
+    // For ``Breakage``.
+    /// Which writes it acknowledges without storing them.
+    var losesWrite: (String, StoredRevision.Author) -> Bool = { _, _ in false }
+    /// Whether bots may write without the current revision.
+    var ignoresRevisions = false
+
+    init(_ dialect: GatewayDialect, _ scheduler: Scheduler, seed: UInt64) {
+        positions = FeedPositions(dialect: dialect)
+        self.scheduler = scheduler
+        numbers = SplitMix64(seed: seed)
+        newest = [Int](repeating: 0, count: positions.shardCount)
+        (visible, arrived) = (newest, newest.map { _ in [] })
+    }
+
+    // MARK: - Writing
+
+    enum WriteResult {
+        case written(String)
+        case conflict
+    }
+
+    /// - Parameter revision: The one to replace; nil for none.
+    func write(
+        _ id: String, _ body: DocumentBody, isDeleted: Bool = false, replacing revision: String?,
+        by author: StoredRevision.Author
+    ) -> WriteResult {
+        let document = documents[id] ?? StoredDocument(id: id)
+        let parent: StoredRevision?
+        let given = ignoresRevisions && author != .user ? document.winner?.id : revision
+        switch document.parent(ofWriteWith: given) {
+        case nil: return .conflict
+        case StoredDocument.Parent.none?: parent = nil
+        case .revision(let found)?: parent = found
+        }
+        let new = self.revision(of: id, body, isDeleted: isDeleted, after: parent, by: author)
+        if losesWrite(id, author) { return .written(new.id) }
+        store(new, document, parent)
+        return .written(new.id)
+    }
+
+    /// Adds a revision next to the winner, as replication from another device does.
+    func addConflict(_ id: String, _ body: DocumentBody) {
+        guard let document = documents[id], let winner = document.winner else { return }
+        let parent = winner.parent.flatMap(document.revision)
+        let new = revision(of: id, body, isDeleted: false, after: parent, by: .user)
+        guard document.revision(new.id) == nil else { return }
+        store(new, document, parent)
+    }
+
+    private func revision(
+        of id: String, _ body: DocumentBody, isDeleted: Bool, after parent: StoredRevision?,
+        by author: StoredRevision.Author
+    ) -> StoredRevision {
+        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in Array("\(parent?.id ?? "") \(isDeleted) ".utf8) + body.bytes {
+            digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        let text = String(digest, radix: 16)
+        let generation = (parent?.generation ?? 0) + 1
+        return StoredRevision(
+            id: "\(generation)-\(String(repeating: "0", count: 32 - text.count))\(text)", generation: generation,
+            parent: parent?.id, body: body, isDeleted: isDeleted, author: author)
+    }
+
+    private func store(_ revision: StoredRevision, _ document: StoredDocument, _ parent: StoredRevision?) {
+        var document = document
+        if document.revisions.isEmpty { ids.append(document.id) }
+        document.append(revision)
+        let shard = positions.shard(of: document.id)
+        // Sync Gateway reserves sequences that it then does not use.
+        newest[shard] += dialect == .syncGateway && numbers.chance(10) ? 1 + numbers.below(5) : 1
+        document.sequence = newest[shard]
+        documents[document.id] = document
+        noteWrite(document, revision, parent)
+        show(document.sequence, shard)
+    }
+
+    /// The feed shows a change after a moment, and after all earlier ones.
+    private func show(_ sequence: Int, _ shard: Int) {
+        let delay: Duration = dialect.feedLagsBehindWrites ? .microseconds(numbers.below(20_000)) : .zero
+        scheduler.after(delay) { [self] in
+            arrived[shard].insert(sequence)
+            let missing = documents.values.map(\.sequence).filter {
+                $0 > visible[shard] && !arrived[shard].contains($0)
+            }
+            let reached = missing.min().map { first in arrived[shard].filter { $0 < first }.max() } ?? newest[shard]
+            guard let reached, reached > visible[shard] else { return }
+            visible[shard] = reached
+            arrived[shard] = arrived[shard].filter { $0 > reached }
+            let all = waiting
+            waiting = []
+            for entry in all { entry.wake() }
+        }
+    }
+
+    // MARK: - The feed
+
+    /// The changes after a position, in an order in which the gateway could send them, and the position that each one
+    /// reaches.
+    func changes(after start: [Int]) -> (rows: [(document: StoredDocument, reached: [Int])], end: [Int]) {
+        var queues = (0..<positions.shardCount).map { shard in
+            ids.compactMap { documents[$0] }
+                .filter {
+                    positions.shard(of: $0.id) == shard && (start[shard] + 1..<visible[shard] + 1).contains($0.sequence)
+                }
+                .sorted { $0.sequence > $1.sequence }
+        }
+        var position = start
+        var rows: [(document: StoredDocument, reached: [Int])] = []
+        while case let shards = queues.indices.filter({ !queues[$0].isEmpty }), !shards.isEmpty {
+            let shard = numbers.pick(shards)
+            let document = queues[shard].removeLast()
+            position[shard] = document.sequence
+            rows.append((document, position))
+        }
+        return (rows, zip(start, visible).map { max($0, $1) })
+    }
+
+    func sequence(_ position: [Int]) -> String { positions.json(position, salt: numbers.next()) }
+
+    /// Calls `wake` when the feed shows another change, and after `timeout` at the latest.
+    func wait(_ timeout: Duration, _ wake: @escaping () -> Void) {
+        waitingCount += 1
+        let number = waitingCount
+        waiting.append((number, wake))
+        scheduler.after(timeout) { [self] in
+            guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
+            waiting.remove(at: index)
+            wake()
+        }
+    }
+
+    /// Whether the feed, read up to `position`, has shown the newest change of a document.
+    func hasPassed(_ document: StoredDocument, _ position: [Int]) -> Bool {
+        document.sequence <= position[positions.shard(of: document.id)]
+    }
+}

@@ -1,0 +1,39 @@
+/// A document in the simulated gateway, with all its revisions.
+struct StoredDocument {
+    let id: String
+    /// In the order of their arrival.
+    private(set) var revisions: [StoredRevision] = []
+    /// The position of its newest change in the feed.
+    var sequence = 0
+
+    init(id: String) { self.id = id }
+
+    /// Revisions without a child.
+    var leaves: [StoredRevision] {
+        let parents = Set(revisions.compactMap(\.parent))
+        return revisions.filter { !parents.contains($0.id) }.sorted(by: StoredRevision.wins)
+    }
+
+    var winner: StoredRevision? { leaves.first }
+
+    /// The body of the winner; nil for a deleted document.
+    var body: DocumentBody? { winner.flatMap { $0.isDeleted ? nil : $0.body } }
+
+    func revision(_ id: String) -> StoredRevision? { revisions.first { $0.id == id } }
+
+    /// What a write with this `_rev` replaces.
+    enum Parent {
+        case none
+        case revision(StoredRevision)
+    }
+
+    /// Nil for a conflict.
+    func parent(ofWriteWith revision: String?) -> Parent? {
+        guard let winner else { return revision == nil ? Parent.none : nil }
+        // A deleted document may be written without its revision.
+        guard let revision else { return winner.isDeleted ? .revision(winner) : nil }
+        return leaves.first { $0.id == revision }.map { .revision($0) }
+    }
+
+    mutating func append(_ revision: StoredRevision) { revisions.append(revision) }
+}

@@ -1,0 +1,208 @@
+internal import GatewayClient
+internal import HTTPTransport
+internal import TestKit
+
+/// The network between one process and the gateway. Each request and each answer is an event, and some are troubled.
+final class Connection: HTTPCarrier, @unchecked Sendable {
+    private final class Exchange {
+        let answer: CarriedAnswer
+        let request: HTTPRequest
+        let message: GatewayMessage
+        let fault: FaultKind?
+        /// Counts what restarts a time limit.
+        var limits = (exchange: 0, idle: 0)
+
+        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ message: GatewayMessage, _ fault: FaultKind?) {
+            (self.answer, self.request, self.message, self.fault) = (answer, request, message, fault)
+        }
+    }
+
+    private unowned let world: World
+    /// The number of the process.
+    private let owner: Scheduler.Owner
+    private var exchanges: [UInt64: Exchange] = [:]
+    private var numbers: SplitMix64
+
+    init(_ world: World, of owner: Scheduler.Owner, seed: UInt64) {
+        (self.world, self.owner) = (world, owner)
+        numbers = SplitMix64(seed: seed)
+    }
+
+    // MARK: - HTTPCarrier
+
+    func carry(_ request: HTTPRequest, _ answer: CarriedAnswer) {
+        guard let message = GatewayMessage(request, from: owner) else {
+            // The test of the other scheme: this port has no TLS.
+            return world.scheduler.after(.milliseconds(1)) { [self] in
+                acting { answer.fail(.tlsFailed(.notTLS), "no TLS") }
+            }
+        }
+        let fault = world.isGatewayAway ? .outage : world.faults.ofNextRequest()
+        let exchange = Exchange(answer, request, message, fault)
+        exchanges[answer.id] = exchange
+        if let fault { world.story.tell("network", "\(fault.rawValue): \(message.summary)") }
+        if let deadline = request.deadline { limit(exchange, to: deadline) }
+        limitIdleTime(exchange)
+        world.scheduler.after(latency) { [self] in arrive(exchange) }
+    }
+
+    func cancel(_ id: UInt64) {
+        guard let exchange = exchanges[id] else { return }
+        finish(exchange) { $0.fail(.cancelled, "cancelled") }
+    }
+
+    func extendDeadline(of id: UInt64, to deadline: ContinuousClock.Instant) {
+        guard let exchange = exchanges[id] else { return }
+        limit(exchange, to: ContinuousClock.now.duration(to: deadline))
+    }
+
+    // MARK: - The way of a request
+
+    private var latency: Duration {
+        numbers.chance(20) ? .milliseconds(numbers.below(200)) : .microseconds(200 + numbers.below(3_000))
+    }
+
+    private func isOpen(_ exchange: Exchange) -> Bool { exchanges[exchange.answer.id] === exchange }
+
+    private func arrive(_ exchange: Exchange) {
+        switch exchange.fault {
+        case .refusedConnection, .outage: fail(exchange, .cannotConnect, "connection refused")
+        case .lostRequest: fail(exchange, .connectionClosed, "the connection was closed")
+        case .unavailable:
+            var answer = GatewayAnswer(status: 503, #"{"error":"service_unavailable","reason":"busy"}"#)
+            answer.summary = "503"
+            let pause = numbers.chance(3) ? [(name: "Retry-After", value: String(1 + numbers.below(5)))] : []
+            send(answer, on: exchange, headers: pause)
+        case .doubledRequest:
+            ask(exchange) { _ in }
+            world.scheduler.after(latency) { [self] in ask(exchange) { [self] in send($0, on: exchange) } }
+        default: ask(exchange) { [self] in handle($0, on: exchange) }
+        }
+    }
+
+    private func ask(_ exchange: Exchange, _ reply: @escaping (GatewayAnswer) -> Void) {
+        do {
+            let message = world.breakage?.broken(exchange.message) ?? exchange.message
+            try world.gateway.answer(message) { [world, owner] answer in
+                let detail = answer.summary.isEmpty ? "" : ": \(answer.summary)"
+                world.story.tell("gateway", "to bot \(owner), \(exchange.message.summary) -> \(answer.status)\(detail)")
+                reply(world.breakage?.broken(answer) ?? answer)
+            }
+        } catch { world.stop("the simulated gateway does not know \(exchange.message.summary): \(error)") }
+    }
+
+    private func handle(_ answer: GatewayAnswer, on exchange: Exchange) {
+        switch exchange.fault {
+        case .silence: break
+        case .lostAnswer:
+            world.scheduler.after(latency) { [self] in fail(exchange, .connectionClosed, "the connection was closed") }
+        case .lateAnswer:
+            let delay = Duration.milliseconds(1_000 + numbers.below(numbers.chance(4) ? 120_000 : 10_000))
+            world.scheduler.after(delay) { [self] in send(answer, on: exchange) }
+        default: send(answer, on: exchange)
+        }
+    }
+
+    private func send(
+        _ answer: GatewayAnswer, on exchange: Exchange, headers: [(name: String, value: String)] = []
+    ) {
+        let isCut = exchange.fault == .cutAnswer
+        let length = isCut ? numbers.below(answer.body.count + 1) : answer.body.count
+        let middle = numbers.below(length + 1)
+        let fields = HTTPHeaders([(name: "Server", value: world.gateway.serverHeader)] + headers)
+        world.scheduler.after(latency) { [self] in
+            deliver(exchange) {
+                $0.begin(status: answer.status, headers: fields)
+                if middle > 0 { $0.append(Array(answer.body[..<middle])) }
+            }
+            world.scheduler.after(latency) { [self] in
+                deliver(exchange) { if middle < length { $0.append(Array(answer.body[middle..<length])) } }
+                guard !isCut else { return fail(exchange, .connectionClosed, "the connection was closed") }
+                if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
+                finish(exchange) { $0.end() }
+            }
+        }
+    }
+
+    // MARK: - The way back
+
+    /// Work that `body` causes belongs to the process. It does not happen if the process has ended.
+    private func acting(_ body: () -> Void) {
+        guard world.scheduler.isRunning(owner) else { return }
+        world.scheduler.acting(as: owner, body)
+    }
+
+    private func deliver(_ exchange: Exchange, _ body: (CarriedAnswer) -> Void) {
+        guard isOpen(exchange) else { return }
+        acting { body(exchange.answer) }
+        limitIdleTime(exchange)
+    }
+
+    private func finish(_ exchange: Exchange, _ body: (CarriedAnswer) -> Void) {
+        guard isOpen(exchange) else { return }
+        exchanges[exchange.answer.id] = nil
+        acting { body(exchange.answer) }
+    }
+
+    private func fail(_ exchange: Exchange, _ code: HTTPTransportError.Code, _ message: String) {
+        finish(exchange) { $0.fail(code, message) }
+    }
+
+    // MARK: - Time limits
+
+    private func limit(_ exchange: Exchange, to deadline: Duration) {
+        exchange.limits.exchange += 1
+        let number = exchange.limits.exchange
+        world.scheduler.after(deadline) { [self] in
+            guard exchange.limits.exchange == number else { return }
+            fail(exchange, .timedOut(.exchange), "the deadline has passed")
+        }
+    }
+
+    private func limitIdleTime(_ exchange: Exchange) {
+        guard let limit = exchange.request.idleTimeout else { return }
+        exchange.limits.idle += 1
+        let number = exchange.limits.idle
+        world.scheduler.after(limit) { [self] in
+            guard exchange.limits.idle == number else { return }
+            fail(exchange, .timedOut(.idle), "no byte for \(limit)")
+        }
+    }
+}
+
+extension GatewayMessage {
+    /// Nil if the request is not for the simulated gateway.
+    fileprivate init?(_ request: HTTPRequest, from process: Int) {
+        let base = World.gatewayBase
+        guard request.url.hasPrefix(base) else { return nil }
+        let parts = request.url.dropFirst(base.count).split(separator: "?", maxSplits: 1)
+        let path = (parts.first.map(String.init) ?? "").percentDecoded
+        let database = "/\(World.databaseName)/"
+        method = request.method
+        self.path = path.hasPrefix(database) ? String(path.dropFirst(database.count)) : path
+        var query: [String: String] = [:]
+        for item in parts.dropFirst().first?.split(separator: "&") ?? [] {
+            let pair = item.split(separator: "=", maxSplits: 1)
+            query[String(pair[0])] = pair.dropFirst().first.map { String($0).percentDecoded } ?? ""
+        }
+        self.query = query
+        if case .segments(let segments) = request.body { body = Array(segments.joined()) } else { body = [] }
+        author = .bot(process)
+    }
+}
+
+extension String {
+    fileprivate var percentDecoded: String {
+        var bytes: [UInt8] = []
+        var rest = utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                bytes.append(code)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,101 @@
+internal import TestKit
+
+/// People who write, delete, resurrect and conflict, each at a random time.
+final class Users {
+    private let gateway: SimulatedGateway
+    private let story: Story
+    private var numbers: SplitMix64
+    private let ids: [String]
+    private var count = 0
+    /// How many documents each kind of action has changed.
+    private(set) var actions: [String: Int] = [:]
+
+    init(_ gateway: SimulatedGateway, _ story: Story, seed: UInt64) {
+        (self.gateway, self.story, numbers) = (gateway, story, SplitMix64(seed: seed))
+        ids = (0..<40).map { "doc-\($0)" }
+    }
+
+    /// A pause before the next action: often short, sometimes long.
+    func pause() -> Duration {
+        numbers.chance(50)
+            ? .milliseconds(numbers.below(20_000)) : .milliseconds(numbers.below(numbers.pick([5, 50, 500])))
+    }
+
+    /// One action, or several at once.
+    func act() {
+        for _ in 0..<(numbers.chance(30) ? 30 : 1) { actOnce() }
+    }
+
+    private func actOnce() {
+        if numbers.chance(40) { return delete("account.\(numbers.pick(Scenario.accounts))") }
+        let id = numbers.pick(ids)
+        switch numbers.below(20) {
+        case 0, 1: delete(id)
+        case 2: conflict(id)
+        case 3...7: edit(id)
+        default: write(id)
+        }
+    }
+
+    /// A new document, a new content, or a deleted document that comes back.
+    private func write(_ id: String) {
+        let document = gateway.documents[id]
+        let wasDeleted = document?.winner?.isDeleted == true
+        // A client may or may not know the tombstone.
+        let revision = wasDeleted && numbers.chance(2) ? nil : document?.winner?.id
+        save(wasDeleted ? "resurrects" : document == nil ? "creates" : "rewrites", id, newBody(), revision)
+    }
+
+    /// Changes one member, and keeps what the bot has added.
+    private func edit(_ id: String) {
+        guard let winner = gateway.documents[id]?.winner, !winner.isDeleted else { return write(id) }
+        count += 1
+        let members = winner.body.members.map { member in
+            member.name == "n" ? #""n": \#(count)"# : String(decoding: member.bytes, as: UTF8.self)
+        }
+        save("edits", id, "{\(members.joined(separator: ","))}", winner.id)
+    }
+
+    private func delete(_ id: String) {
+        guard let winner = gateway.documents[id]?.winner, !winner.isDeleted else { return }
+        note("deletes")
+        story.tell("user", "deletes \(id) \(winner.id.short)")
+        _ = gateway.write(id, winner.body, isDeleted: true, replacing: winner.id, by: .user)
+    }
+
+    private func conflict(_ id: String) {
+        guard gateway.documents[id]?.winner?.isDeleted == false, let body = try? DocumentBody(json: newBody()) else {
+            return
+        }
+        note("conflicts")
+        story.tell("user", "adds a conflict to \(id): \(body.text)")
+        gateway.addConflict(id, body)
+    }
+
+    private func save(_ verb: String, _ id: String, _ json: String, _ revision: String?) {
+        guard let body = try? DocumentBody(json: json) else { return }
+        note(verb)
+        story.tell("user", "\(verb) \(id)\(revision.map { " \($0.short)" } ?? ""): \(body.text)")
+        _ = gateway.write(id, body, replacing: revision, by: .user)
+    }
+
+    private func note(_ verb: String) { actions[verb, default: 0] += 1 }
+
+    /// With what careless programs damage: digits that a double can't hold, the spelling of numbers, escapes, blanks,
+    /// the order of members.
+    private func newBody() -> String {
+        count += 1
+        var members = [
+            #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
+            #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
+        ]
+        switch numbers.below(10) {
+        case 0...4: members.append(#""type":"task""#)
+        case 5: members.append(#""type":"trash""#)
+        case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
+        default: members.append(#""type":"note""#)
+        }
+        for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }
+        return "{\(members.joined(separator: ","))}"
+    }
+}

@@ -1,0 +1,65 @@
+internal import FoundationEssentials
+internal import GRDB
+
+/// An error that is put into a simulation on purpose, to show that the simulation finds it. Each one has the effect of a
+/// fault that the delivery once had, or could have.
+enum Breakage: String, CaseIterable {
+    /// A put is lost: the gateway acknowledges writes of documents that rules put, and does not store them.
+    case lostPut = "lost-put"
+    /// Every 50th write of the bot is lost in the same way.
+    case lostWrite = "lost-write"
+    /// The checkpoint is saved when the changes arrive, not when they are done.
+    case earlyCheckpoint = "early-checkpoint"
+    /// A write replaces whatever is there, so that a decision about an outdated revision overwrites an edit.
+    case overwrittenEdit = "overwritten-edit"
+    /// A number in a document is spelled in another way.
+    case rewrittenNumber = "rewritten-number"
+    /// The bot does not remember what it wrote, and a rule does not see what it wrote.
+    case endlessRule = "endless-rule"
+
+    func breakGateway(_ gateway: SimulatedGateway) {
+        switch self {
+        case .lostPut: gateway.losesWrite = { id, author in author != .user && Scenario.putBody(id) != nil }
+        case .lostWrite:
+            var count = 0
+            gateway.losesWrite = { _, author in
+                guard author != .user else { return false }
+                count += 1
+                return count.isMultiple(of: 50)
+            }
+        case .overwrittenEdit: gateway.ignoresRevisions = true
+        case .earlyCheckpoint, .rewrittenNumber, .endlessRule: break
+        }
+    }
+
+    /// The request as the gateway gets it.
+    func broken(_ message: GatewayMessage) -> GatewayMessage {
+        guard self == .rewrittenNumber, message.path == "_bulk_docs" else { return message }
+        var message = message
+        message.body = Array(String(decoding: message.body, as: UTF8.self).replacing("1.10", with: "1.1").utf8)
+        return message
+    }
+
+    /// What the bot reads from a feed.
+    func broken(_ answer: GatewayAnswer) -> GatewayAnswer {
+        guard self == .endlessRule else { return answer }
+        var answer = answer
+        answer.body = Array(
+            String(decoding: answer.body, as: UTF8.self).replacing(#","stamped":true"#, with: "").utf8)
+        return answer
+    }
+
+    /// Called with `last_seq` of each feed that the bot gets.
+    func noteFeed(until last: String, stateIn directory: String) {
+        guard self == .earlyCheckpoint, let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite") else {
+            return
+        }
+        try? database.write { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO checkpoint (sequence, rule_set, saved_at, run)
+                    SELECT ?, rule_set, saved_at, run FROM checkpoint ORDER BY number DESC LIMIT 1
+                    """, arguments: [last])
+        }
+    }
+}

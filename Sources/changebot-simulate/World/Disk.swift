@@ -1,0 +1,97 @@
+internal import Glibc
+
+/// What is on the simulated disk: each file as it was at its last sync.
+///
+/// The files themselves are real, in a folder for each process. A killed process leaves them as they are, because the
+/// system still writes what it has. After a power failure, the next process finds what was synced.
+final class Disk {
+    /// By inode, because files are synced before they get their name.
+    private var synced: [UInt64: [UInt8]] = [:]
+    /// Open, so that the inode of a deleted file is not used again. Closed with the files of the process.
+    private var kept: Set<UInt64> = []
+    /// Whether a file was synced since this was last cleared.
+    var hasSynced = false
+
+    func noteSync(_ descriptor: Int32) {
+        hasSynced = true
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        var content = [UInt8](repeating: 0, count: Int(information.st_size))
+        let count = pread(descriptor, &content, content.count, 0)
+        let inode = UInt64(information.st_ino)
+        synced[inode] = Array(content.prefix(max(0, count)))
+        if kept.insert(inode).inserted { _ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+    }
+
+    /// Makes the folder in which the next process finds the files of an ended one.
+    ///
+    /// - Parameter losesTail: Whether everything that was not synced is lost.
+    /// - Returns: The names of the files that are lost or shorter.
+    func move(from old: String, to new: String, losesTail: Bool) -> [String] {
+        mkdir(new, 0o700)
+        var lost: [String] = []
+        var found: [UInt64: [UInt8]] = [:]
+        // Sorted: the order of a folder is not the same in each run.
+        for name in Self.names(in: old) where !name.hasSuffix("-shm") {
+            guard let (inode, content) = Self.read("\(old)/\(name)") else { continue }
+            let left = losesTail ? synced[inode] : content
+            if left != content { lost.append(name) }
+            guard let left, let copy = Self.write(left, "\(new)/\(name)") else { continue }
+            found[copy] = synced[inode]
+        }
+        Self.closeFiles(in: old)
+        // Not deleted: SQLite would mistake a new file with the same inode for one that the ended process had open.
+        for name in Self.names(in: old) { truncate("\(old)/\(name)", 0) }
+        (synced, kept) = (found, [])
+        return lost
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    private static func read(_ path: String) -> (inode: UInt64, content: [UInt8])? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
+        var content = [UInt8](repeating: 0, count: Int(information.st_size))
+        let count = pread(descriptor, &content, content.count, 0)
+        return (UInt64(information.st_ino), Array(content.prefix(max(0, count))))
+    }
+
+    /// - Returns: The inode.
+    private static func write(_ content: [UInt8], _ path: String) -> UInt64? {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var information = stat()
+        guard Glibc.write(descriptor, content, content.count) == content.count, fstat(descriptor, &information) == 0
+        else { return nil }
+        return UInt64(information.st_ino)
+    }
+
+    /// The kernel closes the files of a killed process. Its objects still exist here, but never run again.
+    private static func closeFiles(in folder: String) {
+        guard let path = realpath(folder, nil) else { return }
+        defer { free(path) }
+        let prefix = String(cString: path) + "/"
+        for name in names(in: "/proc/self/fd") {
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink("/proc/self/fd/\(name)", &target, target.count - 1)
+            guard count > 0, let descriptor = Int32(name) else { continue }
+            let file = String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+            if file.hasPrefix(prefix) { close(descriptor) }
+        }
+    }
+}

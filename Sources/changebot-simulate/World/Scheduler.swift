@@ -1,0 +1,104 @@
+internal import TestKit
+
+/// The clock of a simulation, and the order of everything that happens in it.
+///
+/// Work is a task's next part, a callback of a queue, or an event of the simulated world. The seed picks the next work
+/// from all that is ready. If nothing is ready, the clock advances to the next timer. So tasks never run in parallel, and
+/// one run can be repeated exactly.
+final class Scheduler {
+    /// Who caused some work: the simulated world, or a process by its number.
+    typealias Owner = Int
+    static let world: Owner = 0
+
+    private struct Work {
+        let number: Int
+        let owner: Owner
+        /// Works of one queue are done in order.
+        let queue: UnsafeMutableRawPointer?
+        let body: () -> Void
+    }
+
+    /// Nanoseconds since the simulated machine was started.
+    private(set) var uptime: Int64 = 1_000_000_000_000
+    /// How much the wall clock is ahead of ``uptime``: it starts in November 2026.
+    var wallLead: Int64 = 1_795_000_000_000_000_000
+    /// How many works were done.
+    private(set) var step = 0
+    /// Whose work is being done.
+    private(set) var owner = Scheduler.world
+
+    private var ready: [Work] = []
+    /// The next one last.
+    private var timers: [(due: Int64, work: Work)] = []
+    private var added = 0
+    private var ended: Set<Owner> = []
+    private var numbers: SplitMix64
+
+    init(seed: UInt64) { numbers = SplitMix64(seed: seed) }
+
+    /// Adds work of the current owner.
+    ///
+    /// - Parameter due: An uptime; nil: now.
+    func add(due: Int64? = nil, queue: UnsafeMutableRawPointer? = nil, _ body: @escaping () -> Void) {
+        guard !ended.contains(owner) else { return }
+        added += 1
+        let work = Work(number: added, owner: owner, queue: queue, body: body)
+        guard let due, due > uptime else { return ready.append(work) }
+        let place = timers.firstIndex { ($0.due, $0.work.number) < (due, work.number) } ?? timers.count
+        timers.insert((due, work), at: place)
+    }
+
+    /// Adds an event of the world.
+    func after(_ delay: Duration, _ body: @escaping () -> Void) {
+        acting(as: Self.world) { add(due: uptime + delay.nanoseconds, body) }
+    }
+
+    /// Work that `body` adds belongs to `owner`.
+    func acting(as owner: Owner, _ body: () -> Void) {
+        let before = self.owner
+        self.owner = owner
+        body()
+        self.owner = before
+    }
+
+    func isRunning(_ owner: Owner) -> Bool { !ended.contains(owner) }
+
+    /// Drops all work of a process: it never continues.
+    func end(_ owner: Owner) {
+        ended.insert(owner)
+        ready.removeAll { $0.owner == owner }
+        timers.removeAll { $0.work.owner == owner }
+    }
+
+    /// All processes do nothing for a while.
+    func sleep(_ nanoseconds: Int64) { uptime += nanoseconds }
+
+    /// Does one work.
+    ///
+    /// - Returns: False if there is nothing to do, now or later.
+    func runStep() -> Bool {
+        if ready.isEmpty, let next = timers.last { uptime = max(uptime, next.due) }
+        while let next = timers.last, next.due <= uptime { ready.append(timers.removeLast().work) }
+        guard !ready.isEmpty else { return false }
+        let work = takeNext()
+        step += 1
+        // Computing takes time, so that endless work meets its time limits.
+        uptime += Int64(numbers.below(20_000))
+        acting(as: work.owner, work.body)
+        return true
+    }
+
+    private func takeNext() -> Work {
+        var index = numbers.below(ready.count)
+        if let queue = ready[index].queue {
+            for (other, work) in ready.enumerated() where work.queue == queue && work.number < ready[index].number {
+                index = other
+            }
+        }
+        return ready.remove(at: index)
+    }
+}
+
+extension Duration {
+    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import TestKit
+import Testing
+
+/// `changebot-simulate`: a run can be repeated exactly, the guarantees hold, and errors are found.
+@Suite(.limitedParallelism) struct SimulationTests {
+    private static let path = URL(fileURLWithPath: Program.path).deletingLastPathComponent()
+        .appendingPathComponent("changebot-simulate").path
+
+    private func simulate(_ arguments: String...) async throws -> Program.Result {
+        try await Program.run(arguments, environment: ["SWIFT_BACKTRACE": "enable=no"], path: Self.path)
+    }
+
+    @Test(arguments: ["sync-gateway", "couchdb"]) func sameSeedTellsTheSameStory(gateway: String) async throws {
+        func story() async throws -> String {
+            try await simulate("--seed", "11", "--gateway", gateway, "--steps", "6000", "--story").output
+        }
+        let first = try await story()
+        #expect(first.split(separator: "\n").count > 500)
+        #expect(try await story() == first)
+    }
+
+    /// A child process tells the same story as a process of its own.
+    @Test func guaranteesHold() async throws {
+        let result = try await simulate("--seed", "20", "--seeds", "4", "--steps", "8000")
+        #expect(result.code == 0, "\(result.output)\(result.errors)")
+        for kind in ["lost-answer", "kill", "power-failure", "user conflicts"] {
+            let line = result.output.split(separator: "\n").first { $0.hasPrefix(kind) }
+            #expect(line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0 > 0, "\(kind)")
+        }
+        let alone = try #require(
+            try await simulate("--seed", "21", "--steps", "8000").output.split(separator: "\n").first)
+        #expect(result.output.split(separator: "\n").contains(alone))
+    }
+
+    /// Within 20,000 steps. The same error may first violate one guarantee or another.
+    @Test(
+        arguments: [
+            ("lost-put", "1. Other documents are written first"),
+            ("lost-write", "1. The checkpoint never passes unfinished work"),
+            ("early-checkpoint", "1. The checkpoint never passes unfinished work"),
+            ("overwritten-edit", "(2. Rules change only what they name|5. No edit is overwritten)"),
+            ("rewritten-number", "2. Rules change only what they name"),
+            ("endless-rule", "2. Rules change only what they name"),
+        ], ["1", "2"])
+    func errorIsFound(error: (name: String, guarantee: String), seed: String) async throws {
+        let result = try await simulate("--seed", seed, "--steps", "20000", "--break", error.name)
+        #expect(result.code == 1, "\(result.errors)")
+        #expect(try result.output.contains(Regex("guarantee  \(error.guarantee)")), "\(result.output)")
+    }
+
+    @Test func failureIsReplayed() async throws {
+        let failure = try await simulate("--seed", "2", "--break", "lost-put").output
+        let steps = try #require(failure.firstMatch(of: /--until (\d+)/)?.1)
+        let replay = try await simulate("--seed", "2", "--break", "lost-put", "--until", String(steps))
+        #expect(replay.code == 1)
+        #expect(replay.output == failure)
+        // One step earlier, nothing is wrong yet.
+        let before = try await simulate("--seed", "2", "--break", "lost-put", "--until", String((Int(steps) ?? 0) - 1))
+        #expect(before.code == 0)
+        #expect(before.output.contains("gateway: to bot 1"))
+    }
+
+    @Test(
+        arguments: [
+            (["--faults", "kill,earthquake"], "there is no trouble 'earthquake'"),
+            (["--seeds", "0"], "must be positive"),
+            (["--seeds", "2", "--story"], "are for one seed"),
+            (["--break", "nothing"], "The value 'nothing' is invalid"),
+            (["--gateway", "mongo"], "The value 'mongo' is invalid"),
+        ])
+    func badInputIsRefused(arguments: [String], message: String) async throws {
+        let result = try await Program.run(arguments, path: Self.path)
+        #expect(result.code == 64)
+        #expect(result.errors.contains(message), "\(result.errors)")
+    }
+}
