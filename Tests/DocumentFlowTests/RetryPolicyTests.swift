@@ -121,6 +121,17 @@ import Testing
         #expect(code(policy.nextStep(after: GatewayError(.notFound, "no", status: 404))) == .databaseMissing)
     }
 
+    /// What was read of one of many databases must not be written into a new one of its name.
+    @Test func oneOfManyDatabasesIsNotWaitedFor() {
+        var settings = RetryPolicy.Settings()
+        (settings.isDaemon, settings.waitsForMissingDatabase) = (true, false)
+        var missing = GatewayError(.notFound, "no", status: 404)
+        var policy = RetryPolicy(settings.ofOtherRun(observer: nil), hasSucceeded: true)
+        #expect(code(policy.nextStep(after: missing)) == nil)
+        missing.cause = .databaseMissing
+        #expect(code(policy.nextStep(after: missing)) == .databaseMissing)
+    }
+
     @Test func retryAfterIsHonoured() {
         var policy = makePolicy(daemon: true, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(17))

@@ -33,8 +33,8 @@ package struct DatabaseGroup: Service {
         package var maxActive = 16
         /// The same in a fleet, because each needs several connections to the engine.
         package static let maxActiveInFleet = 8
-        /// How long a database that another member of the fleet works on is left to it.
-        var leftToOthers: Duration = .seconds(5)
+        /// When a database is looked at again that another member of the fleet works on, or that was missing.
+        var lookAgain: Duration = .seconds(5)
         /// How long after its first failure a database is tried again; doubled with each further one, at most 15 minutes.
         var firstRetry: Duration = .seconds(15)
         var session = DatabaseSession.Limits()
@@ -107,6 +107,7 @@ package struct DatabaseGroup: Service {
         if logger.logLevel == .info { logger.logLevel = .notice }
         var settings = bot
         settings.delivery.retries = bot.delivery.retries.ofOtherRun(observer: session)
+        settings.delivery.retries.waitsForMissingDatabase = false
         settings.delivery.stateOptions = place.options
         settings.delivery.capacity.writers = min(settings.delivery.capacity.writers, self.settings.writers)
         settings.delivery.capacity.documents = min(settings.delivery.capacity.documents, self.settings.documents)

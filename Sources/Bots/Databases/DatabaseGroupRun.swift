@@ -30,6 +30,8 @@ final class DatabaseGroupRun: Sendable {
         var addedAt: [String: ContinuousClock.Instant] = [:]
         /// Why databases can't be used, for those that can't.
         var failures: [String: any Error] = [:]
+        /// The databases that were missing when they were last worked on.
+        var missing: Set<String> = []
         var isStopping = false
         var isWatching = true
         /// Whether the databases were listed once.
@@ -285,6 +287,7 @@ final class DatabaseGroupRun: Sendable {
         group.totals.remove(name)
         state.sessions[name]?.abandon()
         state.failures[name] = nil
+        state.missing.remove(name)
         group.logger.info("a database is gone", metadata: [LogKey.database: "\(name)"])
         // While it is worked on for the first time, it has a state, but no entry yet.
         guard state.entries[name] != nil || state.sessions[name] != nil else { return }
@@ -366,9 +369,17 @@ final class DatabaseGroupRun: Sendable {
             state.schedule.ended(name, .failed, moment)
             end(&state, with: error)
         case .failure(is DatabaseSession.IsHeldElsewhere):
-            state.schedule.ended(name, .leftToOthers(group.settings.leftToOthers), moment)
+            state.schedule.ended(name, .lookAgain(group.settings.lookAgain), moment)
             if state.schedule.knows(name) { group.totals.update(name) { $0.phase = .quiet } }
         case .failure(let error as RunError) where error.code == .databaseMissing:
+            // A database that is just being created again may also be missing for a moment.
+            if state.missing.insert(name).inserted, !group.bot.isOneShot {
+                if state.entries[name] != nil { state.entries[name]?.missingSince = moment.seconds }
+                try await save(name, state)
+                state.schedule.ended(name, .lookAgain(group.settings.lookAgain), moment)
+                if state.schedule.knows(name) { group.totals.update(name) { $0.phase = .quiet } }
+                return
+            }
             if state.schedule.ended(name, .missing, moment) { try await drop(name, &state) }
         case .failure(let error as StateError) where error.isOfEveryDatabase && !state.hasWorked:
             state.schedule.ended(name, .failed, moment)
@@ -389,6 +400,7 @@ final class DatabaseGroupRun: Sendable {
     ) async throws {
         let name = session.name
         state.hasWorked = true
+        state.missing.remove(name)
         if state.failures.removeValue(forKey: name) != nil {
             group.logger.notice("a database can be used again", metadata: [LogKey.database: "\(name)"])
         }

@@ -18,9 +18,9 @@ struct DatabaseSchedule {
         case done(wakeAt: Int?, hasMore: Bool)
         /// It can't be read or written now. It is tried again later.
         case failed
-        /// Another member of the fleet works on it. It must be looked at again after this time: the member may end
-        /// without finishing.
-        case leftToOthers(Duration)
+        /// Another member of the fleet works on it, and may end without finishing, or it was missing, and may just be
+        /// being created. It must be looked at again after this time.
+        case lookAgain(Duration)
         /// It does not exist.
         case missing
     }
@@ -156,7 +156,7 @@ struct DatabaseSchedule {
         case .failed:
             retries[name] = now.instant + min(Self.maxRetry, firstRetry * (1 << min(entry.failures, 10)))
             entry.failures += 1
-        case .leftToOthers(let wait): retries[name] = now.instant + wait
+        case .lookAgain(let wait): retries[name] = now.instant + wait
         case .missing:
             guard entry.isDirty else { return true }
             enqueue(name, &entry)

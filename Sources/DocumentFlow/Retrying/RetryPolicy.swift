@@ -14,6 +14,9 @@ package struct RetryPolicy: Sendable {
         package var retryFor: Duration = .seconds(300)
         /// Whether `retryFor` also applies to the first contact.
         package var waitsForFirstContact = false
+        /// Whether a daemon waits for a database that is missing after earlier successes. Otherwise the run ends, so that
+        /// nothing that it was about to write gets into a new database of this name.
+        package var waitsForMissingDatabase = true
         /// Shared by all tasks of the run.
         package let outage = Outage()
         /// Notified of each request that is sent again. Nil: none.
@@ -30,6 +33,7 @@ package struct RetryPolicy: Sendable {
             var other = Settings()
             (other.isDaemon, other.retryFor) = (isDaemon, retryFor)
             (other.waitsForFirstContact, other.requireTenure) = (waitsForFirstContact, requireTenure)
+            other.waitsForMissingDatabase = waitsForMissingDatabase
             other.observer = observer
             return other
         }
@@ -100,7 +104,8 @@ package struct RetryPolicy: Sendable {
         case .unauthorized, .forbidden:
             return isRefusalTemporary(error, now) ? nil : RunError(.notAllowed, error.description)
         case .notFound:
-            let mayRecover = hasSucceeded && (settings.isDaemon || sameCodeCount < 3)
+            let isGone = error.cause == .databaseMissing && !settings.waitsForMissingDatabase
+            let mayRecover = hasSucceeded && !isGone && (settings.isDaemon || sameCodeCount < 3)
             return mayRecover ? nil : RunError(.databaseMissing, error.description)
         case .malformedAnswer where !hasSucceeded && sameCodeCount >= 3:
             return RunError(.notAGateway, error.description)

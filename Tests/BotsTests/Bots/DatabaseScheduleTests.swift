@@ -115,7 +115,7 @@ import Testing
         let bed = Bed(["a"])
         bed.change("a")
         #expect(bed.start(0) == ["a"])
-        bed.end("a", .leftToOthers(.seconds(5)), 0)
+        bed.end("a", .lookAgain(.seconds(5)), 0)
         #expect(bed.start(4).isEmpty)
         #expect(bed.start(5) == ["a"])
     }
