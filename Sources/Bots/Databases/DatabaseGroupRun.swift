@@ -34,9 +34,8 @@ final class DatabaseGroupRun: Sendable {
         var missing: Set<String> = []
         var isStopping = false
         var isWatching = true
-        /// Whether the databases were listed once.
-        var hasListed = false
-        var hasWarnedOfNone = false
+        /// Whether the databases were listed once, and whether it was said that none matches.
+        var list = (isKnown: false, isReportedEmpty: false)
         /// Whether the work on a database has succeeded.
         var hasWorked = false
         /// The error that ends the run.
@@ -134,7 +133,7 @@ final class DatabaseGroupRun: Sendable {
 
     private func note(_ state: State) {
         let phase: RunFacts.Phase =
-            state.isStopping ? .stopping : !state.hasListed ? .connecting : .following
+            state.isStopping ? .stopping : !state.list.isKnown ? .connecting : .following
         group.totals.note(phase, queued: state.schedule.queued, Array(state.sessions.values))
     }
 
@@ -194,7 +193,7 @@ final class DatabaseGroupRun: Sendable {
     private func noteList(
         _ names: [String], asOf asked: ContinuousClock.Instant, _ state: inout State
     ) async throws {
-        state.hasListed = true
+        state.list.isKnown = true
         let listed = Set(names)
         for name in names where !state.schedule.knows(name) { add(name, &state) }
         // A database may have been created and announced after the list was requested.
@@ -205,18 +204,18 @@ final class DatabaseGroupRun: Sendable {
             try await noteMissing(name, entry, &state)
         }
         guard names.isEmpty else {
-            state.hasWarnedOfNone = false
+            state.list.isReportedEmpty = false
             return
         }
         if group.bot.isOneShot {
             throw RunError(.databaseMissing, "none of the \(group.directory.what) matches: \(group.patterns)")
         }
-        if !state.hasWarnedOfNone {
+        if !state.list.isReportedEmpty {
             group.logger.warning(
                 "none of the \(group.directory.what) matches; waiting for one",
                 metadata: ["patterns": "\(group.patterns)"])
         }
-        state.hasWarnedOfNone = true
+        state.list.isReportedEmpty = true
     }
 
     /// - Parameter sequences: A database without one can't be read: working on it shows why.
@@ -372,15 +371,7 @@ final class DatabaseGroupRun: Sendable {
             state.schedule.ended(name, .lookAgain(group.settings.lookAgain), moment)
             if state.schedule.knows(name) { group.totals.update(name) { $0.phase = .quiet } }
         case .failure(let error as RunError) where error.code == .databaseMissing:
-            // A database that is just being created again may also be missing for a moment.
-            if state.missing.insert(name).inserted, !group.bot.isOneShot {
-                if state.entries[name] != nil { state.entries[name]?.missingSince = moment.seconds }
-                try await save(name, state)
-                state.schedule.ended(name, .lookAgain(group.settings.lookAgain), moment)
-                if state.schedule.knows(name) { group.totals.update(name) { $0.phase = .quiet } }
-                return
-            }
-            if state.schedule.ended(name, .missing, moment) { try await drop(name, &state) }
+            try await noteGone(name, &state)
         case .failure(let error as StateError) where error.isOfEveryDatabase && !state.hasWorked:
             state.schedule.ended(name, .failed, moment)
             end(&state, with: error)
@@ -391,6 +382,19 @@ final class DatabaseGroupRun: Sendable {
                 noteFailure(of: name, error, &state)
                 try await save(name, state)
             }
+        }
+    }
+
+    /// Notes that a session found no database.
+    private func noteGone(_ name: String, _ state: inout State) async throws {
+        // A database that is just being created again is missing for a moment, too.
+        if state.missing.insert(name).inserted, !group.bot.isOneShot {
+            state.entries[name, default: DatabaseIndex.Entry()].missingSince = moment.seconds
+            try await save(name, state)
+            state.schedule.ended(name, .lookAgain(group.settings.lookAgain), moment)
+            if state.schedule.knows(name) { group.totals.update(name) { $0.phase = .quiet } }
+        } else if state.schedule.ended(name, .missing, moment) {
+            try await drop(name, &state)
         }
     }
 
