@@ -44,6 +44,10 @@ public struct DatabaseInfo: Sendable {
         isOnline && updateSequence?.syncGatewayNumber != 0 ? updateSequence : nil
     }
 
+    /// Differs between a database and a later one of its name, unless both were created within one second. Nil on Sync
+    /// Gateway, whose ``instance`` also changes after the database was offline.
+    package var creation: String? { state == nil ? instance : nil }
+
     /// False while Sync Gateway reports another ``state``, such as `Offline`; always true on CouchDB.
     public var isOnline: Bool { state == nil || state == "Online" }
 

@@ -26,8 +26,8 @@ final class DatabaseGroupRun: Sendable {
         var sessions: [String: DatabaseSession] = [:]
         /// The databases that have orders, known or not.
         var orders: (new: Set<String>, begun: Set<String>) = ([], [])
-        /// When databases became known.
-        var addedAt: [String: ContinuousClock.Instant] = [:]
+        /// When databases became known, and what told them apart from others of their names when they were last compared.
+        var known: [String: (since: ContinuousClock.Instant, creation: String?)] = [:]
         /// Why databases can't be used, for those that can't.
         var failures: [String: any Error] = [:]
         /// The databases that were missing when they were last worked on.
@@ -183,7 +183,7 @@ final class DatabaseGroupRun: Sendable {
             state.isWatching = false
             if let error { end(&state, with: error) }
         case .watched(.listed(let names, let asked)): try await noteList(names, asOf: asked, &state)
-        case .watched(.compared(let names, let sequences)): noteSequences(names, sequences, &state)
+        case .watched(.compared(let names, let infos)): try await noteInfos(names, infos, &state)
         case .watched(.announced(let rows, let missing)): try await noteAnnouncements(rows, missing, &state)
         case .watched(.answers): group.bot.delivery.observer?.note(.progressed)
         case .ended(let session, let report, let result): try await noteEnd(of: session, report, result, &state)
@@ -197,7 +197,9 @@ final class DatabaseGroupRun: Sendable {
         let listed = Set(names)
         for name in names where !state.schedule.knows(name) { add(name, &state) }
         // A database may have been created and announced after the list was requested.
-        func isGone(_ name: String) -> Bool { !listed.contains(name) && state.addedAt[name].map { $0 < asked } ?? true }
+        func isGone(_ name: String) -> Bool {
+            !listed.contains(name) && state.known[name].map { $0.since < asked } ?? true
+        }
         let gone = state.schedule.all.filter(isGone)
         for name in gone { try await drop(name, &state) }
         for (name, entry) in state.entries where !state.schedule.knows(name) {
@@ -218,16 +220,21 @@ final class DatabaseGroupRun: Sendable {
         state.list.isReportedEmpty = true
     }
 
-    /// - Parameter sequences: A database without one can't be read: working on it shows why.
-    private func noteSequences(_ names: [String], _ sequences: [String: SequenceID], _ state: inout State) {
+    /// - Parameter infos: A database without facts can't be read: working on it shows why.
+    private func noteInfos(_ names: [String], _ infos: [String: DatabaseInfo], _ state: inout State) async throws {
         for name in names where state.schedule.knows(name) {
+            let newest = infos[name]?.newestSequence
+            if let creation = infos[name]?.creation {
+                if let known = state.known[name]?.creation, known != creation { try await noteDeletion(name, &state) }
+                state.known[name]?.creation = creation
+            }
             if let session = state.sessions[name] {
-                session.note(newest: sequences[name])
+                session.note(newest: newest)
                 continue
             }
             let entry = state.entries[name]
             let isCurrent =
-                sequences[name] != nil && entry?.seen == sequences[name]
+                newest != nil && entry?.seen == newest
                 && entry?.ruleSetHash == group.ruleSet.hash && entry?.missingSince == nil
             if !isCurrent { noteChange(name, &state) }
         }
@@ -239,11 +246,7 @@ final class DatabaseGroupRun: Sendable {
     ) async throws {
         for row in rows where group.selects(row.database) {
             let name = row.database
-            if row.isDeletion, state.entries[name] != nil || state.sessions[name] != nil {
-                state.entries[name, default: DatabaseIndex.Entry()].missingSince = moment.seconds
-                // At once: after a crash, too, the next session must know.
-                try await save(name, state)
-            }
+            if row.isDeletion { try await noteDeletion(name, &state) }
             if missing.contains(name) {
                 if state.schedule.knows(name) { try await drop(name, &state) }
                 continue
@@ -251,12 +254,22 @@ final class DatabaseGroupRun: Sendable {
             if !state.schedule.knows(name) { add(name, &state) }
             // Its own feed reads the change, unless the session ends just now.
             if let session = state.sessions[name], !session.isAbandoned {
-                // It was created again meanwhile: what the session knows is about the former database.
-                if row.isDeletion { session.abandon() } else { session.noteAnnouncement() }
+                session.noteAnnouncement()
             } else {
                 noteChange(name, &state)
             }
         }
+    }
+
+    /// Notes that a database was deleted, and may have been created again.
+    private func noteDeletion(_ name: String, _ state: inout State) async throws {
+        state.known[name]?.creation = nil
+        guard state.entries[name] != nil || state.sessions[name] != nil else { return }
+        state.entries[name, default: DatabaseIndex.Entry()].missingSince = moment.seconds
+        // At once: after a crash, too, the next session must know.
+        try await save(name, state)
+        // What the session knows is about the former database.
+        state.sessions[name]?.abandon()
     }
 
     private func noteChange(_ name: String, _ state: inout State) {
@@ -270,7 +283,7 @@ final class DatabaseGroupRun: Sendable {
 
     private func add(_ name: String, _ state: inout State) {
         let entry = state.entries[name]
-        state.addedAt[name] = .now
+        state.known[name] = (.now, nil)
         state.schedule.add(name, wakeAt: entry?.wakeAt)
         group.totals.update(name) { facts in
             (facts.wakeAt, facts.deadLetters) = (entry?.wakeAt, entry?.deadLetters ?? 0)
@@ -282,7 +295,7 @@ final class DatabaseGroupRun: Sendable {
     /// Lets go of a database that does not exist any more. Its state is kept for a day.
     private func drop(_ name: String, _ state: inout State) async throws {
         state.schedule.remove(name)
-        state.addedAt[name] = nil
+        state.known[name] = nil
         group.totals.remove(name)
         state.sessions[name]?.abandon()
         state.failures[name] = nil

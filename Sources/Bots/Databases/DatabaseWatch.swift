@@ -23,8 +23,8 @@ struct DatabaseWatch: Sendable {
     enum Event: Sendable {
         /// All names that existed when the list was requested.
         case listed([String], asOf: ContinuousClock.Instant)
-        /// The newest sequences of these databases. Those without one are missing or not readable.
-        case compared([String], [String: SequenceID])
+        /// What the server tells of these databases. Those without facts are missing or not readable.
+        case compared([String], [String: DatabaseInfo])
         /// - Parameter missing: Those of the deleted databases that have not been created again.
         case announced([DatabaseUpdates.Row], missing: Set<String>)
         /// Whether requests of the watch are answered.
@@ -48,8 +48,8 @@ struct DatabaseWatch: Sendable {
         let names = try await isFirst ? contact.askFirst(list) : contact.ask(list)
         await handle(.listed(names, asOf: asked))
         for batch in batches(names) {
-            let sequences = try await contact.ask { try await directory.sequences(of: batch) }
-            await handle(.compared(batch, sequences))
+            let infos = try await contact.ask { try await directory.infos(of: batch) }
+            await handle(.compared(batch, infos))
         }
     }
 
@@ -128,7 +128,7 @@ struct DatabaseWatch: Sendable {
         let deleted = Set(rows.filter { $0.isDeletion && matches($0.database) }.map(\.database))
         var missing: Set<String> = []
         for batch in batches(deleted.sorted()) {
-            guard let present = try? await directory.sequences(of: batch) else { continue }
+            guard let present = try? await directory.infos(of: batch) else { continue }
             missing.formUnion(batch.filter { present[$0] == nil })
         }
         return missing
@@ -147,8 +147,8 @@ struct DatabaseWatch: Sendable {
             let pause = intervals.sweep / (batches.count + 1)
             try await Task.sleep(for: pause)
             for batch in batches {
-                if let sequences = try? await directory.sequences(of: batch) {
-                    await handle(.compared(batch, sequences))
+                if let infos = try? await directory.infos(of: batch) {
+                    await handle(.compared(batch, infos))
                 }
                 try await Task.sleep(for: pause)
             }

@@ -129,6 +129,7 @@ final class HostedDatabases: Sendable {
                     try row.object { info in
                         info.member("db_name", string: name)
                         info.member("update_seq", integer: try router.store.lastSequence())
+                        info.member("instance_start_time", string: "\(router.started.time)")
                     }
                 }
             }

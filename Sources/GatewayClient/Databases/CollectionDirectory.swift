@@ -22,10 +22,10 @@ struct CollectionDirectory: DatabaseDirectory {
         }
     }
 
-    /// The sequence of the database, which grows with each change of any collection.
-    func sequences(of names: [String]) async throws(GatewayError) -> [String: SequenceID] {
-        guard let newest = try await database.databaseInfo().newestSequence else { return [:] }
-        return Dictionary(names.map { ($0, newest) }) { first, _ in first }
+    /// The sequence of the database grows with each change of any collection.
+    func infos(of names: [String]) async throws(GatewayError) -> [String: DatabaseInfo] {
+        let info = try await database.databaseInfo()
+        return Dictionary(names.map { ($0, info) }) { first, _ in first }
     }
 
     func updates(since: SequenceID?) async throws(GatewayError) -> DatabaseUpdates {

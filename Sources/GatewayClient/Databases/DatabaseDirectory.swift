@@ -8,10 +8,11 @@ package protocol DatabaseDirectory: Sendable {
     /// All names, in the server's order. If this user may not list them, the names that are known without a list.
     func names() async throws(GatewayError) -> [String]
 
-    /// The newest sequence of each of these databases. Missing ones are left out.
+    /// What the server tells of each of these databases. Missing ones are left out. Collections have the facts of their
+    /// database, among them its newest sequence.
     ///
     /// - Parameter names: At most ``Gateway/maxDatabasesOfRequest``.
-    func sequences(of names: [String]) async throws(GatewayError) -> [String: SequenceID]
+    func infos(of names: [String]) async throws(GatewayError) -> [String: DatabaseInfo]
 
     /// The updates after a sequence, or the newest sequence if that is nil.
     ///

@@ -48,17 +48,17 @@ extension Gateway {
         return updates
     }
 
-    /// The most databases of one ``updateSequences(of:)``.
+    /// The most databases of one ``databaseInfos(of:)``.
     ///
     /// - Note: Source: `[chttpd] max_db_number_for_dbs_info_req` of CouchDB.
     package static let maxDatabasesOfRequest = 100
 
-    /// The newest sequence of each of these databases. Missing databases are left out.
+    /// What the server tells of each of these databases. Missing databases are left out.
     ///
     /// - Parameter names: At most ``maxDatabasesOfRequest``.
     /// - Throws: `.notFound` or `.badRequest` on a server without this request, such as Sync Gateway.
     /// - Note: Source: `POST /_dbs_info` of CouchDB 2.2 and later.
-    package func updateSequences(of names: [String]) async throws(GatewayError) -> [String: SequenceID] {
+    package func databaseInfos(of names: [String]) async throws(GatewayError) -> [String: DatabaseInfo] {
         var body = JSONWriter()
         body.object { body in
             body.name("keys")
@@ -68,12 +68,11 @@ extension Gateway {
             method: "POST", place: .server("_dbs_info"), body: [body.bytes], deadline: settings.deadlines.small)
         let answer = try await collect(request, limit: Self.maxListBytes)
         guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
-        var sequences: [String: SequenceID] = [:]
+        var infos: [String: DatabaseInfo] = [:]
         for row in rows {
-            guard let name = row["key"]?.string, let info = row["info"].flatMap(DatabaseInfo.init) else { continue }
-            sequences[name] = info.updateSequence
+            if let name = row["key"]?.string { infos[name] = row["info"].flatMap(DatabaseInfo.init) }
         }
-        return sequences
+        return infos
     }
 }
 

@@ -39,22 +39,22 @@ struct ServerDirectory: DatabaseDirectory {
         return present
     }
 
-    func sequences(of names: [String]) async throws(GatewayError) -> [String: SequenceID] {
+    func infos(of names: [String]) async throws(GatewayError) -> [String: DatabaseInfo] {
         if !lacksInfos.withLock(\.self) {
-            do throws(GatewayError) { return try await server.updateSequences(of: names) } catch {
+            do throws(GatewayError) { return try await server.databaseInfos(of: names) } catch {
                 guard error.isRefusalOfRequest || error.isRefusalOfUser else { throw error }
                 lacksInfos.withLock { $0 = true }
             }
         }
-        var sequences: [String: SequenceID] = [:]
+        var infos: [String: DatabaseInfo] = [:]
         for name in names {
             guard let gateway = try? gateway(name) else { continue }
-            do throws(GatewayError) { sequences[name] = try await gateway.databaseInfo().newestSequence } catch {
+            do throws(GatewayError) { infos[name] = try await gateway.databaseInfo() } catch {
                 // The database itself is missing or not readable, which a run on it reports.
                 guard error.isRefusalOfUser || error.code == .notFound else { throw error }
             }
         }
-        return sequences
+        return infos
     }
 
     func updates(since: SequenceID?) async throws(GatewayError) -> DatabaseUpdates {

@@ -102,9 +102,17 @@ struct DatabaseBed {
 
     /// Deletes a database and creates it again at once. CouchDB needs a moment until it can be used.
     func recreate(_ short: String) async throws {
-        try await delete(name(short))
-        while try await ask("PUT", name(short)) >= 300 { try await Task.sleep(for: .milliseconds(20)) }
-        while try await ask("GET", name(short)) != 200 { try await Task.sleep(for: .milliseconds(20)) }
+        let former = try await creation(short)
+        repeat {
+            try await delete(name(short))
+            while try await ask("PUT", name(short)) >= 300 { try await Task.sleep(for: .milliseconds(20)) }
+            while try await ask("GET", name(short)) != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            // CouchDB tells databases of one name apart by the second of their creation.
+        } while try await creation(short) == former
+    }
+
+    private func creation(_ short: String) async throws -> String? {
+        try await server.databaseInfos(of: [name(short)])[name(short)]?.creation
     }
 
     @discardableResult

@@ -78,8 +78,10 @@ import Testing
         }
     }
 
-    @Test func databaseThatIsRecreatedWhileItIsOpenIsReadFromItsBeginning() async throws {
+    @Test(arguments: [true, false])
+    func databaseThatIsRecreatedWhileItIsOpenIsReadFromItsBeginning(announces: Bool) async throws {
         try await DatabaseBed.with { bed in
+            bed.embedded?.announceUpdates(announces)
             try await bed.create("a")
             try await bed.put("a", "t1")
             try await bed.put("a", "t2")
