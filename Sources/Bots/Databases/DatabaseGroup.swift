@@ -29,10 +29,12 @@ package struct DatabaseGroup: Service {
 
     /// The settings of a group. All defaults are set here and nowhere else.
     package struct Settings: Sendable {
-        /// The most databases that are worked on at the same time.
-        package var maxActive = 16
-        /// The same in a fleet, because each needs several connections to the engine.
-        package static let maxActiveInFleet = 8
+        /// The most databases that are worked on at the same time. More would need more memory and connections, and would
+        /// not be faster.
+        package var maxActive = 8
+        /// The same for collections without a fleet. As many stay open, because Sync Gateway does not announce which of
+        /// them have changed.
+        package static let maxActiveCollections = 16
         /// When a database is looked at again that another member of the fleet works on, or that was missing.
         var lookAgain: Duration = .seconds(5)
         /// How long after its first failure a database is tried again; doubled with each further one, at most 15 minutes.

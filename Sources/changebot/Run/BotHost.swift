@@ -91,7 +91,9 @@ struct BotHost: Sendable {
             defer { index.close() }
             var groupSettings = DatabaseGroup.Settings()
             groupSettings.whenQuiet = Memory.giveBack
-            if catalogue.engine != nil { groupSettings.maxActive = DatabaseGroup.Settings.maxActiveInFleet }
+            if databases.kind == .collections, catalogue.engine == nil {
+                groupSettings.maxActive = DatabaseGroup.Settings.maxActiveCollections
+            }
             let group = DatabaseGroup(
                 directory: parts.gateway.directory(for: databases), patterns: databases, ruleSet: version.ruleSet,
                 index: index, bot: settings, settings: groupSettings, report: parts.report, logger: parts.logger
