@@ -92,6 +92,14 @@ import Testing
         }
     }
 
+    /// As by a request that was under way when its database was deleted. It crashed.
+    @Test func storeInMemoryIsReadAfterItIsClosed() throws {
+        let store = try Store(.memory)
+        let sequence = try store.lastSequence()
+        try store.close()
+        #expect(try store.lastSequence() == sequence)
+    }
+
     @Test(.limitedParallelism) func pagesContainEveryDocumentOnce() async throws {
         let store = try Store(.memory)
         _ = try await store.write((0..<2_500).map { try edit("doc-\($0)", "{}") })

@@ -39,10 +39,7 @@ final class HostedDatabases: Sendable {
     /// Whether `_db_updates` is answered.
     func announce(_ isOn: Bool) { state.withLock { $0.announces = isOn } }
 
-    func close() {
-        signal.endFeeds()
-        for router in state.withLock(\.routers).values { try? router.store.close() }
-    }
+    func close() { signal.endFeeds() }
 
     /// The answer to a request about the server or one of these databases. Nil for other requests.
     func answer(_ request: Request, _ path: [String], mainDatabase: String) async throws -> Answer? {
@@ -91,7 +88,6 @@ final class HostedDatabases: Sendable {
         note("deleted", name)
         router.store.signal.observer.withLock { $0 = nil }
         router.store.signal.endFeeds()
-        try? router.store.close()
         return .json(Array(#"{"ok":true}"#.utf8))
     }
 

@@ -81,12 +81,14 @@ final class Store: Sendable {
         return store
     }
 
-    /// Closes the file after moving the write-ahead log into it. Later calls throw.
+    /// Closes the file after moving the write-ahead log into it. Later calls throw. A database in memory ends with its
+    /// last request instead: a request may still read it, and GRDB crashes on a `DatabaseQueue` that is closed.
     func close() throws {
+        guard let pool = database as? DatabasePool else { return }
         defer { lock?.release() }
         // The pool would close the writer first, but if a reader is the last connection, it can't remove the log.
-        (database as? DatabasePool)?.invalidateReadOnlyConnections()
-        try database.close()
+        pool.invalidateReadOnlyConnections()
+        try pool.close()
     }
 
     /// The collections that have had a document, as `SCOPE.COLLECTION`, sorted.
