@@ -2,18 +2,33 @@ internal import GatewayClient
 internal import HTTPTransport
 internal import TestKit
 
-/// The network between one process and the gateway. Each request and each answer is an event, and some are troubled.
+/// The network between one process, the gateway and other servers. Each request and each answer is an event, and some are troubled.
 final class Connection: HTTPCarrier, @unchecked Sendable {
+    /// Who gets a request, and what.
+    private enum Target {
+        case gateway(GatewayMessage)
+        case server(any OutsideServer, OutsideRequest)
+
+        var isGateway: Bool { if case .gateway = self { true } else { false } }
+
+        var summary: String {
+            switch self {
+            case .gateway(let message): message.summary
+            case .server(_, let request): request.summary
+            }
+        }
+    }
+
     private final class Exchange {
         let answer: CarriedAnswer
         let request: HTTPRequest
-        let message: GatewayMessage
+        let target: Target
         let fault: FaultKind?
         /// Counts what restarts a time limit.
         var limits = (exchange: 0, idle: 0)
 
-        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ message: GatewayMessage, _ fault: FaultKind?) {
-            (self.answer, self.request, self.message, self.fault) = (answer, request, message, fault)
+        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ target: Target, _ fault: FaultKind?) {
+            (self.answer, self.request, self.target, self.fault) = (answer, request, target, fault)
         }
     }
 
@@ -31,19 +46,33 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     // MARK: - HTTPCarrier
 
     func carry(_ request: HTTPRequest, _ answer: CarriedAnswer) {
-        guard let message = GatewayMessage(request, from: owner) else {
+        guard let target = target(of: request) else {
             // The test of the other scheme: this port has no TLS.
             return world.scheduler.after(.milliseconds(1)) { [self] in
                 acting { answer.fail(.tlsFailed(.notTLS), "no TLS") }
             }
         }
-        let fault = world.isGatewayAway ? .outage : world.faults.ofNextRequest()
-        let exchange = Exchange(answer, request, message, fault)
+        let fault = outage(of: target) ?? world.faults.ofNextRequest()
+        let exchange = Exchange(answer, request, target, fault)
         exchanges[answer.id] = exchange
-        if let fault { world.story.tell("network", "\(fault.rawValue): \(message.summary)") }
+        if let fault { world.story.tell("network", "\(fault.rawValue): \(target.summary)") }
         if let deadline = request.deadline { limit(exchange, to: deadline) }
         limitIdleTime(exchange)
         world.scheduler.after(latency) { [self] in arrive(exchange) }
+    }
+
+    private func target(of request: HTTPRequest) -> Target? {
+        if let server = world.servers.server(of: request.url) {
+            return .server(server, OutsideRequest(request, to: server))
+        }
+        return GatewayMessage(request, from: owner).map { .gateway($0) }
+    }
+
+    private func outage(of target: Target) -> FaultKind? {
+        switch target {
+        case .gateway: world.isGatewayAway ? .outage : nil
+        case .server(let server, _): world.servers.isAway(server) ? .serverOutage : nil
+        }
     }
 
     func cancel(_ id: UInt64) {
@@ -66,7 +95,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     private func arrive(_ exchange: Exchange) {
         switch exchange.fault {
-        case .refusedConnection, .outage: fail(exchange, .cannotConnect, "connection refused")
+        case .refusedConnection, .outage, .serverOutage: fail(exchange, .cannotConnect, "connection refused")
         case .lostRequest: fail(exchange, .connectionClosed, "the connection was closed")
         case .unavailable:
             var answer = GatewayAnswer(status: 503, #"{"error":"service_unavailable","reason":"busy"}"#)
@@ -81,14 +110,23 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     }
 
     private func ask(_ exchange: Exchange, _ reply: @escaping (GatewayAnswer) -> Void) {
-        do {
-            let message = world.breakage?.broken(exchange.message) ?? exchange.message
-            try world.gateway.answer(message) { [world, owner] answer in
-                let detail = answer.summary.isEmpty ? "" : ": \(answer.summary)"
-                world.story.tell("gateway", "to bot \(owner), \(exchange.message.summary) -> \(answer.status)\(detail)")
-                reply(world.breakage?.broken(answer) ?? answer)
-            }
-        } catch { world.stop("the simulated gateway does not know \(exchange.message.summary): \(error)") }
+        let tell = { [world, owner] (who: String, answer: GatewayAnswer) in
+            let detail = answer.summary.isEmpty ? "" : ": \(answer.summary)"
+            world.story.tell(who, "to bot \(owner), \(exchange.target.summary) -> \(answer.status)\(detail)")
+        }
+        switch exchange.target {
+        case .server(let server, let request):
+            let answer = server.answer(request)
+            tell("server", answer)
+            reply(answer)
+        case .gateway(let message):
+            do {
+                try world.gateway.answer(world.breakage?.broken(message) ?? message) { [world] answer in
+                    tell("gateway", answer)
+                    reply(world.breakage?.broken(answer) ?? answer)
+                }
+            } catch { world.stop("the simulated gateway does not know \(message.summary): \(error)") }
+        }
     }
 
     private func handle(_ answer: GatewayAnswer, on exchange: Exchange) {
@@ -109,7 +147,8 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         let isCut = exchange.fault == .cutAnswer
         let length = isCut ? numbers.below(answer.body.count + 1) : answer.body.count
         let middle = numbers.below(length + 1)
-        let fields = HTTPHeaders([(name: "Server", value: world.gateway.serverHeader)] + headers)
+        let server = exchange.target.isGateway ? world.gateway.serverHeader : "simulated"
+        let fields = HTTPHeaders([(name: "Server", value: server)] + answer.headers + headers)
         world.scheduler.after(latency) { [self] in
             deliver(exchange) {
                 $0.begin(status: answer.status, headers: fields)

@@ -20,6 +20,8 @@ enum FaultKind: String, CaseIterable {
     case doubledRequest = "doubled-request"
     /// The gateway is unreachable for a while.
     case outage
+    /// A server that rules contact is unreachable for a while.
+    case serverOutage = "server-outage"
     /// The process is killed between two steps, and started again.
     case kill
     /// The same, and the disk loses what was not synced.
