@@ -25,7 +25,7 @@ package actor Downloads {
     private var cache = DownloadCache()
     private var servers: [String: DownloadServer] = [:]
     /// Documents that wait for a response, or for a request to begin.
-    private var waiters: [ObjectIdentifier: Signal] = [:]
+    private var waiters: [Signal] = []
     private var cleanup: Task<Void, Never>?
     private let clients: OutsideClients
     /// Why the run must end. Nil: it continues.
@@ -188,14 +188,14 @@ package actor Downloads {
     /// Returns when a response has arrived or contents were released, at the latest at the deadline.
     private func change(by deadline: Instant) async {
         let signal = Signal()
-        waiters[ObjectIdentifier(signal)] = signal
-        defer { waiters[ObjectIdentifier(signal)] = nil }
+        waiters.append(signal)
+        defer { waiters.removeAll { $0 === signal } }
         // Callers check for cancellation themselves.
         try? await signal.wait(until: deadline)
     }
 
     private func wake() {
-        for waiter in waiters.values { waiter.raise() }
+        for waiter in waiters { waiter.raise() }
     }
 
     private func isSlow(_ request: DownloadRequest, _ now: Instant) -> Bool {

@@ -36,6 +36,8 @@ final class SimulatedGateway {
     var losesWrite: (String, StoredRevision.Author) -> Bool = { _, _ in false }
     /// Whether bots may write without the current revision.
     var ignoresRevisions = false
+    /// Whether the stubs in writes of bots are dropped.
+    var losesStubs = false
 
     init(_ dialect: GatewayDialect, _ scheduler: Scheduler, seed: UInt64) {
         positions = FeedPositions(dialect: dialect)
@@ -70,9 +72,10 @@ final class SimulatedGateway {
         case StoredDocument.Parent.none?: parent = nil
         case .revision(let found)?: parent = found
         }
+        let kept = losesStubs && author != .user ? attachments.filter { !$0.value.isStub } : attachments
         guard
             let stored = [StoredAttachment](
-                attachments, after: parent?.attachments ?? [], generation: (parent?.generation ?? 0) + 1, dialect)
+                kept, after: parent?.attachments ?? [], generation: (parent?.generation ?? 0) + 1, dialect)
         else { return .unknownStub }
         let new = self.revision(of: id, body, stored, isDeleted: isDeleted, after: parent, by: author)
         if losesWrite(id, author) { return .written(new.id) }

@@ -26,6 +26,8 @@ enum WrittenAttachment {
     case stub
     case data(type: String, content: [UInt8])
 
+    var isStub: Bool { if case .stub = self { true } else { false } }
+
     /// Those of a document that is written, by name; nil if one has neither a stub nor data.
     static func all(of document: JSONValue) -> [String: WrittenAttachment]? {
         var all: [String: WrittenAttachment] = [:]

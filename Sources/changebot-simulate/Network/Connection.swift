@@ -52,7 +52,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                 acting { answer.fail(.tlsFailed(.notTLS), "no TLS") }
             }
         }
-        let fault = outage(of: target) ?? world.faults.ofNextRequest()
+        let fault = outage(of: target) ?? world.faults.ofNextRequest(factor: target.isGateway ? 1 : 8)
         let exchange = Exchange(answer, request, target, fault)
         exchanges[answer.id] = exchange
         if let fault { world.story.tell("network", "\(fault.rawValue): \(target.summary)") }
@@ -156,7 +156,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             }
             world.scheduler.after(latency) { [self] in
                 deliver(exchange) { if middle < length { $0.append(Array(answer.body[middle..<length])) } }
-                guard !isCut else { return fail(exchange, .connectionClosed, "the connection was closed") }
+                guard !isCut || world.breakage == .cutDownload && !exchange.target.isGateway else {
+                    return fail(exchange, .connectionClosed, "the connection was closed")
+                }
                 if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
                 finish(exchange) { $0.end() }
             }

@@ -15,7 +15,7 @@ final class PictureServer: OutsideServer {
             return GatewayAnswer(status: 404, "there is no such picture", summary: "no such picture")
         }
         let product = String(name[0])
-        if numbers.chance(10) { versions[product, default: 0] += 1 }
+        if numbers.chance(3) { versions[product, default: 0] += 1 }
         let content = Scenario.picture(of: product, version: versions[product] ?? 0)
         let tag = "\"\(Digest.sha1.hex(content))\""
         let isKnown = request.headers["if-none-match"] == tag
@@ -23,7 +23,7 @@ final class PictureServer: OutsideServer {
         if !isKnown { answer.body = content }
         answer.headers = [("Content-Type", "image/png"), ("ETag", tag)]
         // The default is five minutes.
-        if numbers.chance(2) { answer.headers.append(("Cache-Control", "max-age=\(numbers.below(60))")) }
+        if numbers.chance(2) { answer.headers.append(("Cache-Control", "max-age=\(numbers.below(3))")) }
         return answer
     }
 }

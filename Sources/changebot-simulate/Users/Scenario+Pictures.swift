@@ -3,7 +3,7 @@ internal import TestKit
 /// The rules that attach, and what they mean.
 extension Scenario {
     static let picturesOrigin = "http://pictures.example"
-    static let products = ["chair", "table"]
+    static let products = ["bench", "chair", "desk", "lamp", "shelf", "table"]
     /// The files that rules attach, by path.
     static let files = [
         "apple.png": bytes(of: "apple", count: 900),

@@ -114,13 +114,13 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(15) {
+        switch numbers.below(16) {
         case 0...4: members.append(#""type":"task""#)
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
         case 8: members.append(#""type":"picture""#)
         case 9: members.append(#""type":"logo""#)
-        case 10, 11:
+        case 10...12:
             let product = numbers.chance(8) ? "ghost" : numbers.pick(Scenario.products)
             members += [#""type":"product""#, #""product":"\#(product)""#]
         default: members.append(#""type":"note""#)

@@ -63,8 +63,10 @@ final class Faults {
     func endRound() { (shares, stepsBetweenEnds) = ([], nil) }
 
     /// The trouble of the next request; nil: none.
-    func ofNextRequest() -> FaultKind? {
-        var number = numbers.below(1000)
+    ///
+    /// - Parameter factor: How much more often it occurs than in requests to the gateway.
+    func ofNextRequest(factor: Int = 1) -> FaultKind? {
+        var number = numbers.below(1000 / factor)
         for (kind, share) in shares {
             if number < share { return note(kind) }
             number -= share

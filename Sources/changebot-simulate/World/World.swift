@@ -205,16 +205,7 @@ final class World {
             guard let document = gateway.documents[id], let lack = lack(of: document) else { continue }
             return fail(Violation(guarantee: .nothingIsLost, detail: "\(id) \(lack)"))
         }
-        for letter in process?.openState()?.deadLetters() ?? [] {
-            guard let winner = gateway.documents[letter.id]?.winner, winner.id == letter.revision,
-                Scenario.mayFail(winner, because: letter.reason)
-            else {
-                return fail(
-                    Violation(
-                        guarantee: .deadLetters,
-                        detail: "\(letter.id) \(letter.revision.short) is one: \(letter.reason)"))
-            }
-        }
-        story.tell("world", "everything is done")
+        checking { try DeadLetterCheck.check(process?.openState()?.deadLetters() ?? [], gateway) }
+        if violation == nil { story.tell("world", "everything is done") }
     }
 }
