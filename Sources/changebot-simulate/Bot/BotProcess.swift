@@ -43,6 +43,8 @@ final class BotProcess: @unchecked Sendable {
         settings.delivery.retries.isDaemon = true
         settings.delivery.retries.waitsForFirstContact = true
         settings.delivery.outside.carrier = connection
+        // Not the default of rules with webhooks.
+        settings.onReset = .restart
         var logger = Logger(label: "bot \(number)") { [world] in StoryLog(world.story, $0) }
         logger.logLevel = .info
         let address = World.gatewayBase + "/" + World.databaseName

@@ -12,8 +12,9 @@ enum DeadLetterCheck {
                 throw Violation(
                     guarantee: .deadLetters, detail: "\(letter.id) \(letter.revision.short) is one: \(letter.reason)")
             }
-            // A revision of the bot that wins again, because another branch was deleted, is not decided again.
-            guard let winner = document?.winner, winner.author == .user,
+            // A revision of the bot that wins again, because another branch was deleted, is not decided again. A deletion
+            // for which there is no rule may pass before an earlier revision has failed.
+            guard let winner = document?.winner, winner.author == .user, !winner.isDeleted,
                 !letters.contains(where: { $0.id == letter.id && $0.revision == winner.id })
             else { continue }
             throw Violation(

@@ -114,7 +114,7 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(16) {
+        switch numbers.below(18) {
         case 0...4: members.append(#""type":"task""#)
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
@@ -123,6 +123,8 @@ final class Users {
         case 10...12:
             let product = numbers.chance(8) ? "ghost" : numbers.pick(Scenario.products)
             members += [#""type":"product""#, #""product":"\#(product)""#]
+        case 13: members.append(#""type":"alarm""#)
+        case 14: members.append(#""type":"sale""#)
         default: members.append(#""type":"note""#)
         }
         for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }

@@ -23,6 +23,10 @@ enum Breakage: String, CaseIterable {
     case cutDownload = "cut-download"
     /// An attachment with other content counts as the one that a rule attaches.
     case wrongDigest = "wrong-digest"
+    /// An event that the receiver could not handle counts as accepted.
+    case lostEvent = "lost-event"
+    /// Each process gives an event another id.
+    case newEventID = "new-event-id"
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
@@ -46,6 +50,14 @@ enum Breakage: String, CaseIterable {
         var message = message
         message.body = Array(String(decoding: message.body, as: UTF8.self).replacing("1.10", with: "1.1").utf8)
         return message
+    }
+
+    /// The request as another server gets it.
+    func broken(_ request: OutsideRequest) -> OutsideRequest {
+        guard self == .newEventID, let id = request.headers["idempotency-key"] else { return request }
+        var request = request
+        request.headers["idempotency-key"] = "\(request.process)\(id)"
+        return request
     }
 
     /// What the bot reads from a feed.

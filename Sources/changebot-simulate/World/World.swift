@@ -18,6 +18,7 @@ final class World {
     private let users: Users
     private var numbers: SplitMix64
     private var check = WriteCheck()
+    private var events = EventCheck()
     private(set) var violation: Violation?
     private(set) var isGatewayAway = false
     private(set) var isActive = false
@@ -37,7 +38,13 @@ final class World {
         numbers = SplitMix64(seed: seeds.next())
         servers = OutsideServers(seed: seeds.next())
         gateway.noteWrite = { [unowned self] document, revision, parent in
-            checking { try check.note(document, revision, replacing: parent) }
+            checking {
+                if revision.author != .user { try events.checkWrite(document, replacing: parent) }
+                try check.note(document, revision, replacing: parent)
+            }
+        }
+        servers.receiver.note = { [unowned self] request, isAccepted in
+            checking { try events.note(request, isAccepted: isAccepted, gateway) }
         }
         gateway.noteLocalWrite = { [unowned self] _, body in
             guard let checkpoint = body["checkpoint"], checkpoint.kind != .null else { return }
@@ -195,6 +202,7 @@ final class World {
         guard let winner = document.winner, !winner.isDeleted, let effect = Scenario.effect(on: winner) else {
             return nil
         }
+        if effect == .event, events.isAccepted(document, winner) { return nil }
         let letters = process?.openState()?.deadLetters() ?? []
         guard !letters.contains(where: { $0.id == document.id && $0.revision == winner.id }) else { return nil }
         return "still needs \(effect): \(winner.body.text)"
