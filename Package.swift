@@ -252,7 +252,7 @@ let package = Package(
         .executableTarget(
             name: "changebot-simulate",
             dependencies: [
-                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "GatewayClient", "HTTPTransport",
+                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "GatewayClient", "HTTPTransport", "Locking",
                 "LosslessJSON",
                 "Rules", "TestKit", .argumentParser, .grdb, .logging,
             ],

@@ -11,9 +11,13 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         let fault: FaultKind?
         /// Counts what restarts a time limit.
         var limits = (exchange: 0, idle: 0)
+        let began: Int64
 
-        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ message: GatewayMessage, _ fault: FaultKind?) {
-            (self.answer, self.request, self.message, self.fault) = (answer, request, message, fault)
+        init(
+            _ answer: CarriedAnswer, _ request: HTTPRequest, _ message: GatewayMessage, _ fault: FaultKind?,
+            at now: Int64
+        ) {
+            (self.answer, self.request, self.message, self.fault, began) = (answer, request, message, fault, now)
         }
     }
 
@@ -38,9 +42,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             }
         }
         let fault = world.isGatewayAway ? .outage : world.faults.ofNextRequest()
-        let exchange = Exchange(answer, request, message, fault)
+        let exchange = Exchange(answer, request, message, fault, at: world.scheduler.uptime)
         exchanges[answer.id] = exchange
-        if let fault { world.story.tell("network", "\(fault.rawValue): \(message.summary)") }
+        if let fault { world.story.tell("network", "\(fault.plain): bot \(owner) \(message.plain)") }
         if let deadline = request.deadline { limit(exchange, to: deadline) }
         limitIdleTime(exchange)
         world.scheduler.after(latency) { [self] in arrive(exchange) }
@@ -54,6 +58,14 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     func extendDeadline(of id: UInt64, to deadline: ContinuousClock.Instant) {
         guard let exchange = exchanges[id] else { return }
         limit(exchange, to: ContinuousClock.now.duration(to: deadline))
+    }
+
+    /// Whether no answer is outstanding.
+    var isIdle: Bool { exchanges.isEmpty }
+
+    /// The requests without an answer, the oldest first.
+    var openRequests: [(plain: String, since: Int64)] {
+        exchanges.sorted { $0.key < $1.key }.map { ($0.value.message.plain, $0.value.began) }
     }
 
     // MARK: - The way of a request
@@ -84,8 +96,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         do {
             let message = world.breakage?.broken(exchange.message) ?? exchange.message
             try world.gateway.answer(message) { [world, owner] answer in
-                let detail = answer.summary.isEmpty ? "" : ": \(answer.summary)"
-                world.story.tell("gateway", "to bot \(owner), \(exchange.message.summary) -> \(answer.status)\(detail)")
+                world.story.tell("gateway", "bot \(owner) \(exchange.message.plain)\(answer.plain)")
                 reply(world.breakage?.broken(answer) ?? answer)
             }
         } catch { world.stop("the simulated gateway does not know \(exchange.message.summary): \(error)") }

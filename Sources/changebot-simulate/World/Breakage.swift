@@ -16,6 +16,8 @@ enum Breakage: String, CaseIterable {
     case rewrittenNumber = "rewritten-number"
     /// The bot does not remember what it wrote, and a rule does not see what it wrote.
     case endlessRule = "endless-rule"
+    /// After a minute, no pause of the bot ends.
+    case lostTimer = "lost-timer"
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
@@ -28,8 +30,13 @@ enum Breakage: String, CaseIterable {
                 return count.isMultiple(of: 50)
             }
         case .overwrittenEdit: gateway.ignoresRevisions = true
-        case .earlyCheckpoint, .rewrittenNumber, .endlessRule: break
+        case .earlyCheckpoint, .rewrittenNumber, .endlessRule, .lostTimer: break
         }
+    }
+
+    func breakClock(_ scheduler: Scheduler) {
+        guard self == .lostTimer else { return }
+        scheduler.after(.seconds(60)) { scheduler.losesTimers = true }
     }
 
     /// The request as the gateway gets it.
