@@ -4,11 +4,8 @@ import Testing
 
 /// `changebot-simulate`: a run can be repeated exactly, the guarantees hold, and errors are found.
 @Suite(.limitedParallelism) struct SimulationTests {
-    private static let path = URL(fileURLWithPath: Program.path).deletingLastPathComponent()
-        .appendingPathComponent("changebot-simulate").path
-
     private func simulate(_ arguments: String...) async throws -> Program.Result {
-        try await Program.run(arguments, environment: ["SWIFT_BACKTRACE": "enable=no"], path: Self.path)
+        try await Program.simulate(arguments)
     }
 
     @Test(arguments: ["sync-gateway", "couchdb"]) func sameSeedTellsTheSameStory(gateway: String) async throws {
@@ -71,19 +68,23 @@ import Testing
         // One step earlier, nothing is wrong yet.
         let before = try await simulate("--seed", "2", "--break", "lost-put", "--until", String((Int(steps) ?? 0) - 1))
         #expect(before.code == 0)
-        #expect(before.output.contains("gateway: to bot 1"))
+        #expect(before.output.contains("gateway: bot 1 waits for changes after"))
     }
 
     @Test(
         arguments: [
             (["--faults", "kill,earthquake"], "there is no trouble 'earthquake'"),
-            (["--seeds", "0"], "must be positive"),
+            (["--faults", "kill=2"], "the rate of 'kill' is '2', but must be a number from 0 to 1"),
+            (["--faults", "kill,kill"], "'kill' appears twice"),
+            (["--seeds", "0"], "--seeds must be positive"),
+            (["--documents", "0"], "--documents must be positive"),
+            (["--shrink", "--story"], "leave out --until and --story"),
             (["--seeds", "2", "--story"], "are for one seed"),
             (["--break", "nothing"], "The value 'nothing' is invalid"),
             (["--gateway", "mongo"], "The value 'mongo' is invalid"),
         ])
     func badInputIsRefused(arguments: [String], message: String) async throws {
-        let result = try await Program.run(arguments, path: Self.path)
+        let result = try await Program.simulate(arguments)
         #expect(result.code == 64)
         #expect(result.errors.contains(message), "\(result.errors)")
     }

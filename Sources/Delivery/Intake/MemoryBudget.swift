@@ -67,7 +67,7 @@ actor MemoryBudget {
         while !hasRoom {
             try Task.checkCancellation()
             await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
+                await withNamedContinuation("room in the memory budget") { continuation in
                     waiting.append(continuation)
                     wakeWhenOthersFreeMemory()
                 }
@@ -150,7 +150,7 @@ actor MemoryBudget {
         while !mayRead(portion, isFirst: readings[portion.purpose, default: 0] == 0) {
             try Task.checkCancellation()
             await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
+                await withNamedContinuation("memory to read a document") { continuation in
                     waitingToRead.append(continuation)
                     wakeWhenOthersFreeMemory()
                 }

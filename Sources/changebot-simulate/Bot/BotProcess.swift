@@ -15,6 +15,7 @@ final class BotProcess: @unchecked Sendable {
     /// Nil while it runs, otherwise why it has ended.
     private(set) var ending: String?
     private(set) var state: StateCheck?
+    private(set) var connection: Connection?
 
     init(_ world: World, number: Scheduler.Owner, directory: String) {
         (self.world, self.number, self.directory) = (world, number, directory)
@@ -24,6 +25,7 @@ final class BotProcess: @unchecked Sendable {
     func start(seed: UInt64) {
         world.story.tell("bot \(number)", "starts")
         let connection = Connection(world, of: number, seed: seed)
+        self.connection = connection
         world.scheduler.acting(as: number) {
             Task {
                 do {
@@ -63,7 +65,7 @@ final class BotProcess: @unchecked Sendable {
     /// Call once its work is dropped.
     func noteKill(_ fault: FaultKind) {
         ending = fault.rawValue
-        state = nil
+        (state, connection) = (nil, nil)
     }
 
     /// Opens the state next to the bot, once there is one.

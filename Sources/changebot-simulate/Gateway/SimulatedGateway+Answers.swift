@@ -103,7 +103,7 @@ extension SimulatedGateway {
         let last = dialect == .couchDB ? reached : "\"\(reached)\""
         var answer = GatewayAnswer(
             "{\"results\":[\n\(rows.joined(separator: "\n,"))\n],\n\"last_seq\":\(last)}\n",
-            summary: "\(rows.count) changes up to \(reached)")
+            summary: "\(rows.count) change\(rows.count == 1 ? "" : "s") up to \(reached)")
         answer.reached = reached
         return answer
     }

@@ -12,9 +12,10 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         var isReceiver: Bool { if case .server(let server, _) = self { server is EventReceiver } else { false } }
         var isGateway: Bool { if case .gateway = self { true } else { false } }
 
-        var summary: String {
+        /// Follows the name of the bot.
+        var plain: String {
             switch self {
-            case .gateway(let message): message.summary
+            case .gateway(let message): message.plain
             case .server(_, let request): request.summary
             }
         }
@@ -27,9 +28,12 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         let fault: FaultKind?
         /// Counts what restarts a time limit.
         var limits = (exchange: 0, idle: 0)
+        let began: Int64
 
-        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ target: Target, _ fault: FaultKind?) {
-            (self.answer, self.request, self.target, self.fault) = (answer, request, target, fault)
+        init(
+            _ answer: CarriedAnswer, _ request: HTTPRequest, _ target: Target, _ fault: FaultKind?, at now: Int64
+        ) {
+            (self.answer, self.request, self.target, self.fault, began) = (answer, request, target, fault, now)
         }
     }
 
@@ -54,9 +58,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             }
         }
         let fault = outage(of: target) ?? world.faults.ofNextRequest(factor: target.isGateway ? 1 : 8)
-        let exchange = Exchange(answer, request, target, fault)
+        let exchange = Exchange(answer, request, target, fault, at: world.scheduler.uptime)
         exchanges[answer.id] = exchange
-        if let fault { world.story.tell("network", "\(fault.rawValue): \(target.summary)") }
+        if let fault { world.story.tell("network", "\(fault.plain): bot \(owner) \(target.plain)") }
         if let deadline = request.deadline { limit(exchange, to: deadline) }
         limitIdleTime(exchange)
         world.scheduler.after(latency) { [self] in arrive(exchange) }
@@ -84,6 +88,14 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     func extendDeadline(of id: UInt64, to deadline: ContinuousClock.Instant) {
         guard let exchange = exchanges[id] else { return }
         limit(exchange, to: ContinuousClock.now.duration(to: deadline))
+    }
+
+    /// Whether no answer is outstanding.
+    var isIdle: Bool { exchanges.isEmpty }
+
+    /// The requests without an answer, the oldest first.
+    var openRequests: [(plain: String, since: Int64)] {
+        exchanges.sorted { $0.key < $1.key }.map { ($0.value.target.plain, $0.value.began) }
     }
 
     // MARK: - The way of a request
@@ -114,8 +126,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     private func ask(_ exchange: Exchange, _ reply: @escaping (GatewayAnswer) -> Void) {
         let tell = { [world, owner] (who: String, answer: GatewayAnswer) in
-            let detail = answer.summary.isEmpty ? "" : ": \(answer.summary)"
-            world.story.tell(who, "to bot \(owner), \(exchange.target.summary) -> \(answer.status)\(detail)")
+            world.story.tell(who, "bot \(owner) \(exchange.target.plain)\(answer.plain)")
         }
         switch exchange.target {
         case .server(let server, let request):

@@ -29,7 +29,7 @@ struct OutsideRequest {
         path = String(request.url.dropFirst(server.origin.count))
         headers = Dictionary(request.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
         if case .segments(let segments) = request.body { body = Array(segments.joined()) } else { body = [] }
-        summary = "\(request.method) \(request.url)"
+        summary = "sends \(request.method) \(request.url)"
     }
 }
 

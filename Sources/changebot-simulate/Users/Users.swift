@@ -7,12 +7,15 @@ final class Users {
     private var numbers: SplitMix64
     private let ids: [String]
     private var count = 0
+    /// How often they act at most.
+    private let limit: Int
     /// How many documents each kind of action has changed.
     private(set) var actions: [String: Int] = [:]
 
-    init(_ gateway: SimulatedGateway, _ story: Story, seed: UInt64) {
+    init(_ gateway: SimulatedGateway, _ story: Story, documents: Int, limit: Int?, seed: UInt64) {
         (self.gateway, self.story, numbers) = (gateway, story, SplitMix64(seed: seed))
-        ids = (0..<40).map { "doc-\($0)" }
+        self.limit = limit ?? .max
+        ids = (0..<documents).map { "doc-\($0)" }
     }
 
     /// A pause before the next action: often short, sometimes long.
@@ -27,6 +30,7 @@ final class Users {
     }
 
     private func actOnce() {
+        guard actions.values.reduce(0, +) < limit else { return }
         if numbers.chance(40) { return delete("account.\(numbers.pick(Scenario.accounts))") }
         let id = numbers.pick(ids)
         switch numbers.below(20) {

@@ -27,6 +27,8 @@ enum Breakage: String, CaseIterable {
     case lostEvent = "lost-event"
     /// Each process gives an event another id.
     case newEventID = "new-event-id"
+    /// After a minute, no pause of the bot ends.
+    case lostTimer = "lost-timer"
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
@@ -42,6 +44,11 @@ enum Breakage: String, CaseIterable {
         case .lostAttachment: gateway.losesStubs = true
         default: break
         }
+    }
+
+    func breakClock(_ scheduler: Scheduler) {
+        guard self == .lostTimer else { return }
+        scheduler.after(.seconds(60)) { scheduler.losesTimers = true }
     }
 
     /// The request as the gateway gets it.

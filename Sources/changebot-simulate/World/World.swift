@@ -1,4 +1,5 @@
 internal import GatewayClient
+internal import Locking
 internal import LosslessJSON
 internal import TestKit
 
@@ -22,8 +23,10 @@ final class World {
     private(set) var violation: Violation?
     private(set) var isGatewayAway = false
     private(set) var isActive = false
-    private var process: BotProcess?
+    private(set) var process: BotProcess?
     private var processCount = 0
+    let pendingWaits: PendingWaits
+    var progress = ProgressCheck()
 
     init(_ settings: SimulationSettings) {
         var seeds = SplitMix64(seed: settings.seed)
@@ -33,7 +36,10 @@ final class World {
         story = Story(scheduler, isShown: settings.showsStory)
         faults = Faults(settings.faults, seed: seeds.next())
         gateway = SimulatedGateway(settings.dialect, scheduler, seed: seeds.next())
-        users = Users(gateway, story, seed: seeds.next())
+        users = Users(
+            gateway, story, documents: settings.documents, limit: settings.actions, seed: seeds.next())
+        pendingWaits = PendingWaits(scheduler)
+        Waits.observer = pendingWaits
         SystemReplacement.install(scheduler, disk, seed: seeds.next())
         numbers = SplitMix64(seed: seeds.next())
         servers = OutsideServers(seed: seeds.next())
@@ -51,6 +57,7 @@ final class World {
             checkCheckpoint(String(decoding: checkpoint.bytes, as: UTF8.self), "the copy of the checkpoint")
         }
         breakage?.breakGateway(gateway)
+        breakage?.breakClock(scheduler)
     }
 
     /// The bot has got a feed.
@@ -103,6 +110,7 @@ final class World {
         guard scheduler.runStep() else { return stop("no progress: nothing is ready, and nothing waits for a time") }
         noteEnd()
         checkState()
+        checkProgress()
         guard let process, process.ending == nil, let fault = faults.ofNextStep() else { return }
         kill(process, fault)
     }
@@ -155,6 +163,7 @@ final class World {
     private func kill(_ process: BotProcess, _ fault: FaultKind) {
         story.tell("world", "\(fault.rawValue) of bot \(process.number)")
         scheduler.end(process.number)
+        pendingWaits.end(of: process.number)
         process.noteKill(fault)
         restartSoon()
     }
