@@ -37,7 +37,7 @@ final class BotProcess: @unchecked Sendable {
     }
 
     private func bot(_ connection: Connection) throws -> Bot {
-        let ruleSet = try RuleSet.load(paths: [World.rulesFile])
+        let ruleSet = try World.loadRules()
         var gateway = GatewaySettings()
         gateway.carrier = connection
         gateway.compressesRequests = .never
@@ -45,6 +45,7 @@ final class BotProcess: @unchecked Sendable {
         settings.delivery.retries.isDaemon = true
         settings.delivery.retries.waitsForFirstContact = true
         settings.delivery.outside.carrier = connection
+        if world.breakage == .fastClock { settings.delivery.now = { [self] in world.scheduler.wallSeconds + 120 } }
         // Not the default of rules with webhooks.
         settings.onReset = .restart
         var logger = Logger(label: "bot \(number)") { [world] in StoryLog(world.story, $0) }

@@ -24,7 +24,7 @@ enum Scenario {
                 then:
                   - delete: {}
 
-            """ + (orders + [pictureRules, eventRules]).joined(separator: "\n")
+            """ + (orders + [pictureRules, eventRules, programRules]).joined(separator: "\n")
     }()
 
     /// What a rule does to a document.
@@ -58,7 +58,7 @@ enum Scenario {
             let account = accounts.first { body["account"] == "\"\($0)\"" }
             guard let account, body["copied"] == nil else { return nil }
             return .merge(member: #""copied":true"#, put: "account.\(account)")
-        default: return picture(neededBy: revision).map { .attach($0) }
+        default: return picture(neededBy: revision).map { .attach($0) } ?? computedEffect(on: body)
         }
     }
 

@@ -27,6 +27,12 @@ enum Breakage: String, CaseIterable {
     case lostEvent = "lost-event"
     /// Each process gives an event another id.
     case newEventID = "new-event-id"
+    /// A program computes a wrong number.
+    case wrongComputation = "wrong-computation"
+    /// The bot's clock is two minutes fast.
+    case fastClock = "fast-clock"
+    /// Timers are removed from the state.
+    case forgottenTimer = "forgotten-timer"
     /// After a minute, no pause of the bot ends.
     case lostTimer = "lost-timer"
 
@@ -53,9 +59,13 @@ enum Breakage: String, CaseIterable {
 
     /// The request as the gateway gets it.
     func broken(_ message: GatewayMessage) -> GatewayMessage {
-        guard self == .rewrittenNumber, message.path == "_bulk_docs" else { return message }
+        guard [.rewrittenNumber, .wrongComputation].contains(self), message.path == "_bulk_docs" else { return message }
         var message = message
-        message.body = Array(String(decoding: message.body, as: UTF8.self).replacing("1.10", with: "1.1").utf8)
+        let text = String(decoding: message.body, as: UTF8.self)
+        let changed =
+            self == .rewrittenNumber
+            ? text.replacing("1.10", with: "1.1") : text.replacing(/"total":/, with: "\"total\":1")
+        message.body = Array(changed.utf8)
         return message
     }
 
@@ -84,7 +94,11 @@ enum Breakage: String, CaseIterable {
 
     /// Called with `last_seq` of each feed that the bot gets.
     func noteFeed(until last: String, stateIn directory: String) {
-        guard self == .earlyCheckpoint, let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite") else {
+        guard [.earlyCheckpoint, .forgottenTimer].contains(self),
+            let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite")
+        else { return }
+        if self == .forgottenTimer {
+            try? database.write { try $0.execute(sql: "DELETE FROM timer") }
             return
         }
         try? database.write { database in

@@ -39,7 +39,7 @@ extension FaultKind {
         case .lateAnswer: "will delay the answer"
         case .silence: "will never answer"
         case .doubledRequest: "repeats the request"
-        case .outage: "is away"
+        case .outage, .serverOutage: "is away"
         default: rawValue
         }
     }

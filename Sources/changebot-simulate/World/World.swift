@@ -20,6 +20,7 @@ final class World {
     private var numbers: SplitMix64
     private var check = WriteCheck()
     private var events = EventCheck()
+    private var times = TimeCheck()
     private(set) var violation: Violation?
     private(set) var isGatewayAway = false
     private(set) var isActive = false
@@ -45,7 +46,10 @@ final class World {
         servers = OutsideServers(seed: seeds.next())
         gateway.noteWrite = { [unowned self] document, revision, parent in
             checking {
-                if revision.author != .user { try events.checkWrite(document, replacing: parent) }
+                if revision.author != .user {
+                    try events.checkWrite(document, replacing: parent)
+                    try times.checkWrite(document, replacing: parent, scheduler)
+                }
                 try check.note(document, revision, replacing: parent)
             }
         }
@@ -140,6 +144,7 @@ final class World {
                 faults.note(.clockJump)
                 let jump = Int64(numbers.below(7_200)) - 3_600
                 story.tell("world", "the wall clock jumps by \(jump) s")
+                times.noteJump(scheduler)
                 scheduler.wallLead += jump * 1_000_000_000
             }
         }
@@ -207,9 +212,17 @@ final class World {
     }
 
     /// What a document still needs from the bot; nil if it is as the rules want it, or a dead letter.
-    private func lack(of document: StoredDocument) -> String? {
+    ///
+    /// - Parameter isFinal: Whether timers have had time to fire, too.
+    private func lack(of document: StoredDocument, isFinal: Bool = false) -> String? {
         guard let winner = document.winner, !winner.isDeleted, let effect = Scenario.effect(on: winner) else {
             return nil
+        }
+        if let due = Scenario.time(of: winner) {
+            if due > scheduler.wallSeconds - TimeCheck.delay { return nil }
+            // A checkpoint does not wait for timers.
+            let timer = StateCheck.Timer(id: document.id, due: due)
+            if !isFinal, process?.openState()?.timers().contains(timer) == true { return nil }
         }
         if effect == .event, events.isAccepted(document, winner) { return nil }
         let letters = process?.openState()?.deadLetters() ?? []
@@ -219,9 +232,10 @@ final class World {
 
     private func checkAtQuietMoment() {
         for id in gateway.ids {
-            guard let document = gateway.documents[id], let lack = lack(of: document) else { continue }
+            guard let document = gateway.documents[id], let lack = lack(of: document, isFinal: true) else { continue }
             return fail(Violation(guarantee: .nothingIsLost, detail: "\(id) \(lack)"))
         }
+        checking { try times.checkAtQuietMoment(gateway, process?.openState(), scheduler) }
         checking { try DeadLetterCheck.check(process?.openState()?.deadLetters() ?? [], gateway) }
         if violation == nil { story.tell("world", "everything is done") }
     }
