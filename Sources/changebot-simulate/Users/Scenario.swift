@@ -24,7 +24,7 @@ enum Scenario {
                 then:
                   - delete: {}
 
-            """ + (orders + [pictureRules, eventRules, programRules]).joined(separator: "\n")
+            """ + (orders + [pictureRules, eventRules, programRules, totalRules]).joined(separator: "\n")
     }()
 
     /// What a rule does to a document.
