@@ -22,9 +22,9 @@ struct EventCheck {
             throw violation(
                 "the event about \(id) \(revision.id.short) \(revision.body.text) has \(DocumentBody(root).text)")
         }
-        let name = "\(id) \(revision.id)"
+        let name = Scenario.nameOfEvent(id, revision)
         let known = ids[name] ?? event
-        guard known == event else {
+        guard known == event || Scenario.isEdge(revision) else {
             throw violation("the event about \(id) \(revision.id.short) was \(known), and is \(event) now")
         }
         ids[name] = event
@@ -62,7 +62,7 @@ struct EventCheck {
     }
 
     func isAccepted(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
-        accepted.contains("\(document.id) \(revision.id)")
+        accepted.contains(Scenario.nameOfEvent(document.id, revision))
     }
 
     private func violation(_ detail: String) -> Violation { Violation(guarantee: .webhooks, detail: detail) }

@@ -9,6 +9,7 @@ struct WriteCheck {
     /// When each revision was written.
     private var times: [String: Int] = [:]
     private var count = 0
+    private var conflicts = ConflictCheck()
 
     /// - Parameter parent: The revision that it replaced.
     /// - Throws: ``Violation``.
@@ -17,7 +18,11 @@ struct WriteCheck {
     ) throws {
         count += 1
         times["\(document.id) \(revision.id)"] = count
-        defer { noteLife(of: document, parent) }
+        defer {
+            noteLife(of: document, parent)
+            conflicts.note(document)
+        }
+        if isResolution(document, revision) { return }
         guard case .bot = revision.author else {
             written[document.id, default: (0, 0)].users += 1
             return
@@ -32,6 +37,11 @@ struct WriteCheck {
                 guarantee: .loops,
                 detail: "\(document.id) has \(numbers.users) revisions of users, and \(numbers.bots) of the bot")
         }
+    }
+
+    /// Whether the bot deletes a leaf that has lost. Such a revision has no other effects.
+    func isResolution(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
+        revision.author != .user && conflicts.isResolution(document, revision)
     }
 
     private mutating func noteLife(of document: StoredDocument, _ parent: StoredRevision?) {

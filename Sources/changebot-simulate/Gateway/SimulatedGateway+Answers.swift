@@ -51,6 +51,7 @@ extension SimulatedGateway {
         case ("GET", "_changes"): try changes(request, reply)
         case ("POST", "_all_docs"): reply(try lookUp(request))
         case ("GET", "_all_docs"): reply(try list(request))
+        case ("POST", "_bulk_get"): reply(try revisions(request))
         case ("POST", "_bulk_docs"): reply(try writeAll(request))
         case ("GET", let path) where path.hasPrefix("_local/"): reply(localDocument(path))
         case ("GET", let path) where !path.hasPrefix("_") && !path.contains("/"): reply(try document(path, request))
@@ -94,7 +95,10 @@ extension SimulatedGateway {
         let listsLeaves = request.query["style"] == "all_docs"
         let rows = found.rows.compactMap { document, reached -> String? in
             guard let winner = document.winner else { return nil }
-            let leaves = listsLeaves ? document.leaves : [winner]
+            // Sync Gateway does not list deleted branches.
+            let leaves =
+                listsLeaves
+                ? document.leaves.filter { dialect == .couchDB || !$0.isDeleted || $0.id == winner.id } : [winner]
             let revisions = leaves.map { #"{"rev":"\#($0.id)"}"# }.joined(separator: ",")
             let deleted = winner.isDeleted ? #","deleted":true"# : ""
             let body = includesDocuments ? #","doc":\#(text(of: winner, document.id))"# : ""
@@ -121,6 +125,7 @@ extension SimulatedGateway {
     // MARK: - Documents
 
     private func document(_ id: String, _ request: GatewayMessage) throws -> GatewayAnswer {
+        if request.query == ["open_revs": "all"] { return leaves(id) }
         guard request.query.keys.allSatisfy({ ["rev", "show_exp"].contains($0) }) else {
             throw UnknownRequest(summary: request.summary)
         }
@@ -187,7 +192,8 @@ extension SimulatedGateway {
 
     private func writeAll(_ request: GatewayMessage) throws -> GatewayAnswer {
         let root = try JSONText(request.body).root
-        guard root["new_edits"] == nil, let list = root["docs"] else { throw UnknownRequest(summary: request.summary) }
+        guard let list = root["docs"] else { throw UnknownRequest(summary: request.summary) }
+        if root["new_edits"]?.bool == false { return try replicate(list, request.author) }
         var summary: [String] = []
         let rows = try list.elements.map { document -> String in
             let id = document["_id"]?.string ?? ""

@@ -40,6 +40,9 @@ final class SimulatedGateway {
     var ignoresRevisions = false
     /// Whether the stubs in writes of bots are dropped.
     var losesStubs = false
+    /// Whether revisions with ids are acknowledged and not stored, or replace the winner.
+    var losesReplicated = false
+    var deletesWinner = false
 
     init(_ dialect: GatewayDialect, _ scheduler: Scheduler, seed: UInt64) {
         positions = FeedPositions(dialect: dialect)
@@ -83,6 +86,23 @@ final class SimulatedGateway {
         if losesWrite(id, author) { return .written(new.id) }
         store(new, document, parent)
         return .written(new.id)
+    }
+
+    /// Stores a revision with its id, as replication does. Does nothing if it is known.
+    ///
+    /// - Parameter ancestors: Itself and those before it, the newest first.
+    func replicate(
+        _ id: String, _ body: DocumentBody, _ revision: String, _ ancestors: [String], isDeleted: Bool,
+        by author: StoredRevision.Author
+    ) {
+        let document = documents[id] ?? StoredDocument(id: id)
+        guard document.revision(revision) == nil, !losesReplicated else { return }
+        var parent = ancestors.dropFirst().lazy.compactMap(document.revision).first
+        if deletesWinner { parent = document.winner }
+        let new = StoredRevision(
+            id: revision, generation: Int(revision.prefix { $0 != "-" }) ?? 1, parent: parent?.id, body: body,
+            isDeleted: isDeleted, author: author)
+        store(new, document, parent)
     }
 
     /// Adds a revision next to the winner, as replication from another device does.

@@ -24,7 +24,8 @@ enum Scenario {
                 then:
                   - delete: {}
 
-            """ + (orders + [pictureRules, eventRules, programRules, totalRules]).joined(separator: "\n")
+            """
+                + (orders + [pictureRules, eventRules, programRules, totalRules, conflictRules]).joined(separator: "\n")
     }()
 
     /// What a rule does to a document.
@@ -52,7 +53,7 @@ enum Scenario {
         switch body["type"] {
         case #""task""#: return body["stamped"] == nil ? .merge(member: #""stamped":true"#, put: nil) : nil
         case #""trash""#: return .delete
-        case #""alarm""#: return .event
+        case #""alarm""#, #""meter""#: return .event
         case #""sale""#: return body["told"] == nil ? .merge(member: #""told":true"#, put: nil) : nil
         case #""order""#:
             let account = accounts.first { body["account"] == "\"\($0)\"" }

@@ -140,7 +140,7 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(21) {
+        switch numbers.below(22) {
         case 0...4: members += [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
@@ -151,6 +151,7 @@ final class Users {
             members += [#""type":"product""#, #""product":"\#(product)""#]
         case 13: members.append(#""type":"alarm""#)
         case 14: members.append(#""type":"sale""#)
+        case 18: members.append(#""type":"meter""#)
         case 15: members.append(#""type":"invoice""#)
         case 16, 17: members += [#""type":"reminder""#, #""dueAt":\#(newTime())"#]
         default: members.append(#""type":"note""#)

@@ -33,6 +33,10 @@ enum Breakage: String, CaseIterable {
     case forgottenContribution = "forgotten-contribution"
     /// Every fifth write of a total is lost.
     case lostTotal = "lost-total"
+    /// The deletion of a losing leaf is lost.
+    case lostResolution = "lost-resolution"
+    /// Not the losing leaf is deleted, but the winner.
+    case deletedWinner = "deleted-winner"
     /// The bot's clock is two minutes fast.
     case fastClock = "fast-clock"
     /// Timers are removed from the state.
@@ -58,6 +62,8 @@ enum Breakage: String, CaseIterable {
                 count += 1
                 return count.isMultiple(of: 5)
             }
+        case .lostResolution: gateway.losesReplicated = true
+        case .deletedWinner: gateway.deletesWinner = true
         case .lostAttachment: gateway.losesStubs = true
         default: break
         }

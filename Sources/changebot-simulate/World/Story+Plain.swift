@@ -8,6 +8,8 @@ extension GatewayMessage {
         case ("GET", "_changes"):
             "\(query["feed"] == "longpoll" ? "waits for" : "reads") changes after \(query["since"] ?? "0")"
         case ("POST", "_all_docs"): "looks up documents"
+        case ("GET", "_all_docs"): "lists documents"
+        case ("POST", "_bulk_get"): "reads revisions"
         case ("POST", "_bulk_docs"): "writes documents"
         case ("GET", let path) where path.hasPrefix("_local/"): "reads its mark"
         case ("PUT", let path) where path.hasPrefix("_local/"): "writes its mark"

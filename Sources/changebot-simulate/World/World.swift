@@ -46,7 +46,7 @@ final class World {
         servers = OutsideServers(seed: seeds.next())
         gateway.noteWrite = { [unowned self] document, revision, parent in
             checking {
-                if revision.author != .user {
+                if revision.author != .user, !check.isResolution(document, revision) {
                     try events.checkWrite(document, replacing: parent)
                     try times.checkWrite(document, replacing: parent, scheduler)
                 }
@@ -215,6 +215,9 @@ final class World {
     ///
     /// - Parameter isFinal: Whether timers have had time to fire, too.
     private func lack(of document: StoredDocument, isFinal: Bool = false) -> String? {
+        if let loser = Scenario.losers(of: document).first {
+            return "is still in conflict: \(loser.id.short) \(loser.body.text)"
+        }
         guard let winner = document.winner, !winner.isDeleted, let effect = Scenario.effect(on: winner) else {
             return nil
         }
