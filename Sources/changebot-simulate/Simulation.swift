@@ -29,7 +29,11 @@ struct Simulation {
         var template = Array((FileManager.default.temporaryDirectory.path + "/changebot-simulate-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
         let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        try Data(Scenario.rules.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(World.rulesFile)"))
+        for (path, content) in Scenario.files.merging(
+            [World.rulesFile: Array(Scenario.rules.utf8)], uniquingKeysWith: { $1 })
+        {
+            try Data(content).write(to: URL(fileURLWithPath: "\(folder)/\(path)"))
+        }
         return folder
     }
 }

@@ -21,7 +21,7 @@ import Testing
     @Test func guaranteesHold() async throws {
         let result = try await simulate("--seed", "20", "--seeds", "4", "--steps", "8000")
         #expect(result.code == 0, "\(result.output)\(result.errors)")
-        for kind in ["lost-answer", "kill", "power-failure", "user conflicts"] {
+        for kind in ["lost-answer", "kill", "power-failure", "server-outage", "user conflicts"] {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(kind) }
             #expect(line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0 > 0, "\(kind)")
         }
@@ -39,9 +39,22 @@ import Testing
             ("overwritten-edit", "(2. Rules change only what they name|5. No edit is overwritten)"),
             ("rewritten-number", "2. Rules change only what they name"),
             ("endless-rule", "2. Rules change only what they name"),
+            ("lost-attachment", "2. Rules change only what they name"),
         ], ["1", "2"])
     func errorIsFound(error: (name: String, guarantee: String), seed: String) async throws {
         let result = try await simulate("--seed", seed, "--steps", "20000", "--break", error.name)
+        #expect(result.code == 1, "\(result.errors)")
+        #expect(try result.output.contains(Regex("guarantee  \(error.guarantee)")), "\(result.output)")
+    }
+
+    /// Within 20,000 steps of one of ten seeds.
+    @Test(
+        arguments: [
+            ("cut-download", "2. Rules change only what they name"),
+            ("wrong-digest", "1. The checkpoint never passes unfinished work"),
+        ])
+    func rareErrorIsFound(error: (name: String, guarantee: String)) async throws {
+        let result = try await simulate("--seed", "1", "--seeds", "10", "--steps", "20000", "--break", error.name)
         #expect(result.code == 1, "\(result.errors)")
         #expect(try result.output.contains(Regex("guarantee  \(error.guarantee)")), "\(result.output)")
     }

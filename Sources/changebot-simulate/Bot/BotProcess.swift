@@ -44,6 +44,7 @@ final class BotProcess: @unchecked Sendable {
         var settings = BotSettings()
         settings.delivery.retries.isDaemon = true
         settings.delivery.retries.waitsForFirstContact = true
+        settings.delivery.outside.carrier = connection
         var logger = Logger(label: "bot \(number)") { [world] in StoryLog(world.story, $0) }
         logger.logLevel = .info
         let address = World.gatewayBase + "/" + World.databaseName

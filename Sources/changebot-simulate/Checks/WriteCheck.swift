@@ -58,7 +58,7 @@ struct WriteCheck {
         guard let parent, !parent.isDeleted else {
             throw Violation(guarantee: .edits, detail: "\(document.id) was deleted, and the bot writes it")
         }
-        guard let effect = Scenario.effect(on: parent.body) else {
+        guard let effect = Scenario.effect(on: parent) else {
             throw Violation(
                 guarantee: .bytes, detail: "no rule matches \(document.id) \(parent.id.short) \(parent.body.text)")
         }
@@ -67,15 +67,25 @@ struct WriteCheck {
             guard revision.isDeleted else {
                 throw Violation(guarantee: .bytes, detail: "\(document.id) must be deleted, not changed")
             }
+        case .attach(let picture):
+            guard !revision.isDeleted, revision.body == parent.body else { throw change(document, revision, parent) }
+            try AttachmentCheck.check(document.id, revision, parent, adding: picture)
         case .merge(let member, let put):
             let expected = parent.body.members.map(\.bytes) + [Array(member.utf8)]
             guard !revision.isDeleted, revision.body.members.map(\.bytes) == expected else {
-                throw Violation(
-                    guarantee: .bytes,
-                    detail: "\(document.id) \(parent.id.short) \(parent.body.text) became \(revision.body.text)")
+                throw change(document, revision, parent)
             }
+            try AttachmentCheck.check(document.id, revision, parent, adding: nil)
             if let put { try checkOrder(document, parent, put) }
         }
+    }
+
+    private func change(
+        _ document: StoredDocument, _ revision: StoredRevision, _ parent: StoredRevision
+    ) -> Violation {
+        Violation(
+            guarantee: .bytes,
+            detail: "\(document.id) \(parent.id.short) \(parent.body.text) became \(revision.body.text)")
     }
 
     /// The other document was there at some time after the bot could have seen the changed one.

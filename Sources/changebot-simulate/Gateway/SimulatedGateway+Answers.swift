@@ -24,6 +24,7 @@ struct GatewayAnswer {
     var body: [UInt8]
     /// For the story.
     var summary = ""
+    var headers: [(name: String, value: String)] = []
     /// The position that a feed has reached, as JSON text.
     var reached: String?
 
@@ -52,6 +53,7 @@ extension SimulatedGateway {
         case ("POST", "_bulk_docs"): reply(try writeAll(request))
         case ("GET", let path) where path.hasPrefix("_local/"): reply(localDocument(path))
         case ("GET", let path) where !path.hasPrefix("_") && !path.contains("/"): reply(try document(path, request))
+        case ("GET", let path) where !path.hasPrefix("_"): reply(try attachment(path, request))
         case ("PUT", let path) where path.hasPrefix("_local/"): reply(try writeLocal(path, request.body))
         default: throw UnknownRequest(summary: request.summary)
         }
@@ -110,7 +112,8 @@ extension SimulatedGateway {
     private func text(of revision: StoredRevision, _ id: String) -> String {
         let own = #""_id":"\#(id)","_rev":"\#(revision.id)""# + (revision.isDeleted ? #","_deleted":true"# : "")
         let body = String(decoding: revision.body.bytes, as: UTF8.self)
-        let parts = dialect == .couchDB ? [own, body] : [body, own]
+        let attachments = revision.attachments.member
+        let parts = dialect == .couchDB ? [own, body, attachments] : [body, own, attachments]
         return "{\(parts.filter { !$0.isEmpty }.joined(separator: ","))}"
     }
 
@@ -137,8 +140,30 @@ extension SimulatedGateway {
             [
                 ("_id", #""_id":"\#(id)""#), ("_rev", #""_rev":"\#(revision.id)""#),
             ] + (revision.isDeleted ? [("_deleted", #""_deleted":true"#)] : [])
+            + (revision.attachments.isEmpty ? [] : [("_attachments", revision.attachments.member)])
         let members = own + revision.body.members.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) }
         return "{\(members.sorted { $0.0 < $1.0 }.map(\.1).joined(separator: ","))}"
+    }
+
+    private func attachment(_ path: String, _ request: GatewayMessage) throws -> GatewayAnswer {
+        let parts = path.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, request.query.keys.allSatisfy({ $0 == "rev" }) else {
+            throw UnknownRequest(summary: request.summary)
+        }
+        let document = documents[parts[0]]
+        let revision = request.query["rev"].map { document?.revision($0) } ?? document?.winner
+        guard let revision, !revision.isDeleted else { return error(404, "not_found", "missing") }
+        guard let found = revision.attachments[parts[1]] else {
+            let reason =
+                dialect == .couchDB ? "Document is missing attachment" : "missing attachment \(parts[1])"
+            return error(404, "not_found", reason)
+        }
+        var answer = GatewayAnswer("", summary: found.digest)
+        answer.body = found.content
+        let ranges = dialect == .couchDB && found.isCompressed ? "none" : "bytes"
+        let tag = dialect == .couchDB ? String(found.digest.dropFirst("md5-".count)) : found.digest
+        answer.headers = [("Content-Type", found.type), ("Accept-Ranges", ranges), ("ETag", "\"\(tag)\"")]
+        return answer
     }
 
     private func lookUp(_ request: GatewayMessage) throws -> GatewayAnswer {
@@ -163,15 +188,19 @@ extension SimulatedGateway {
         let root = try JSONText(request.body).root
         guard root["new_edits"] == nil, let list = root["docs"] else { throw UnknownRequest(summary: request.summary) }
         var summary: [String] = []
-        let rows = list.elements.map { document -> String in
+        let rows = try list.elements.map { document -> String in
             let id = document["_id"]?.string ?? ""
+            guard let attachments = WrittenAttachment.all(of: document) else {
+                throw UnknownRequest(summary: "an attachment of \(id) without data")
+            }
             let result = write(
-                id, DocumentBody(document), isDeleted: document["_deleted"]?.bool == true,
+                id, DocumentBody(document), attachments, isDeleted: document["_deleted"]?.bool == true,
                 replacing: document["_rev"]?.string, by: request.author)
             switch result {
             case .written(let revision):
                 summary.append("\(id) \(revision.short)")
                 return #"{"id":"\#(id)","rev":"\#(revision)"\#(dialect == .couchDB ? #","ok":true"# : "")}"#
+            case .unknownStub: throw UnknownRequest(summary: "a stub of \(id) for an attachment that it does not have")
             case .conflict:
                 summary.append("\(id) conflict")
                 let status = dialect == .couchDB ? "" : #","status":409"#

@@ -4,7 +4,7 @@ internal import TestKit
 
 /// One database of a gateway, in memory: Sync Gateway's or CouchDB's answers to the requests of a bot.
 ///
-/// It has no attachments and no users.
+/// It has no users.
 ///
 /// - Note: Source: the recorded answers of Sync Gateway 4.1.1 and CouchDB 3.5.0.
 final class SimulatedGateway {
@@ -36,6 +36,8 @@ final class SimulatedGateway {
     var losesWrite: (String, StoredRevision.Author) -> Bool = { _, _ in false }
     /// Whether bots may write without the current revision.
     var ignoresRevisions = false
+    /// Whether the stubs in writes of bots are dropped.
+    var losesStubs = false
 
     init(_ dialect: GatewayDialect, _ scheduler: Scheduler, seed: UInt64) {
         positions = FeedPositions(dialect: dialect)
@@ -50,11 +52,16 @@ final class SimulatedGateway {
     enum WriteResult {
         case written(String)
         case conflict
+        /// A stub for an attachment that the replaced revision does not have.
+        case unknownStub
     }
 
-    /// - Parameter revision: The one to replace; nil for none.
+    /// - Parameters:
+    ///   - attachments: By name.
+    ///   - revision: The one to replace; nil for none.
     func write(
-        _ id: String, _ body: DocumentBody, isDeleted: Bool = false, replacing revision: String?,
+        _ id: String, _ body: DocumentBody, _ attachments: [String: WrittenAttachment] = [:], isDeleted: Bool = false,
+        replacing revision: String?,
         by author: StoredRevision.Author
     ) -> WriteResult {
         let document = documents[id] ?? StoredDocument(id: id)
@@ -65,7 +72,12 @@ final class SimulatedGateway {
         case StoredDocument.Parent.none?: parent = nil
         case .revision(let found)?: parent = found
         }
-        let new = self.revision(of: id, body, isDeleted: isDeleted, after: parent, by: author)
+        let kept = losesStubs && author != .user ? attachments.filter { !$0.value.isStub } : attachments
+        guard
+            let stored = [StoredAttachment](
+                kept, after: parent?.attachments ?? [], generation: (parent?.generation ?? 0) + 1, dialect)
+        else { return .unknownStub }
+        let new = self.revision(of: id, body, stored, isDeleted: isDeleted, after: parent, by: author)
         if losesWrite(id, author) { return .written(new.id) }
         store(new, document, parent)
         return .written(new.id)
@@ -75,24 +87,25 @@ final class SimulatedGateway {
     func addConflict(_ id: String, _ body: DocumentBody) {
         guard let document = documents[id], let winner = document.winner else { return }
         let parent = winner.parent.flatMap(document.revision)
-        let new = revision(of: id, body, isDeleted: false, after: parent, by: .user)
+        let new = revision(of: id, body, [], isDeleted: false, after: parent, by: .user)
         guard document.revision(new.id) == nil else { return }
         store(new, document, parent)
     }
 
     private func revision(
-        of id: String, _ body: DocumentBody, isDeleted: Bool, after parent: StoredRevision?,
+        of id: String, _ body: DocumentBody, _ attachments: [StoredAttachment], isDeleted: Bool,
+        after parent: StoredRevision?,
         by author: StoredRevision.Author
     ) -> StoredRevision {
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in Array("\(parent?.id ?? "") \(isDeleted) ".utf8) + body.bytes {
+        for byte in Array("\(parent?.id ?? "") \(isDeleted) \(attachments.member)".utf8) + body.bytes {
             digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3
         }
         let text = String(digest, radix: 16)
         let generation = (parent?.generation ?? 0) + 1
         return StoredRevision(
             id: "\(generation)-\(String(repeating: "0", count: 32 - text.count))\(text)", generation: generation,
-            parent: parent?.id, body: body, isDeleted: isDeleted, author: author)
+            parent: parent?.id, body: body, attachments: attachments, isDeleted: isDeleted, author: author)
     }
 
     private func store(_ revision: StoredRevision, _ document: StoredDocument, _ parent: StoredRevision?) {

@@ -2,22 +2,34 @@ internal import GatewayClient
 internal import HTTPTransport
 internal import TestKit
 
-/// The network between one process and the gateway. Each request and each answer is an event, and some are troubled.
+/// The network between one process, the gateway and other servers. Each request and each answer is an event, and some are troubled.
 final class Connection: HTTPCarrier, @unchecked Sendable {
+    /// Who gets a request, and what.
+    private enum Target {
+        case gateway(GatewayMessage)
+        case server(any OutsideServer, OutsideRequest)
+
+        var isGateway: Bool { if case .gateway = self { true } else { false } }
+
+        var plain: String {
+            switch self {
+            case .gateway(let message): message.plain
+            case .server(let server, let request): "asks \(server.origin) for \(request.summary)"
+            }
+        }
+    }
+
     private final class Exchange {
         let answer: CarriedAnswer
         let request: HTTPRequest
-        let message: GatewayMessage
+        let target: Target
         let fault: FaultKind?
         /// Counts what restarts a time limit.
         var limits = (exchange: 0, idle: 0)
         let began: Int64
 
-        init(
-            _ answer: CarriedAnswer, _ request: HTTPRequest, _ message: GatewayMessage, _ fault: FaultKind?,
-            at now: Int64
-        ) {
-            (self.answer, self.request, self.message, self.fault, began) = (answer, request, message, fault, now)
+        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ target: Target, _ fault: FaultKind?, at now: Int64) {
+            (self.answer, self.request, self.target, self.fault, began) = (answer, request, target, fault, now)
         }
     }
 
@@ -35,19 +47,33 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     // MARK: - HTTPCarrier
 
     func carry(_ request: HTTPRequest, _ answer: CarriedAnswer) {
-        guard let message = GatewayMessage(request, from: owner) else {
+        guard let target = target(of: request) else {
             // The test of the other scheme: this port has no TLS.
             return world.scheduler.after(.milliseconds(1)) { [self] in
                 acting { answer.fail(.tlsFailed(.notTLS), "no TLS") }
             }
         }
-        let fault = world.isGatewayAway ? .outage : world.faults.ofNextRequest()
-        let exchange = Exchange(answer, request, message, fault, at: world.scheduler.uptime)
+        let fault = outage(of: target) ?? world.faults.ofNextRequest(factor: target.isGateway ? 1 : 8)
+        let exchange = Exchange(answer, request, target, fault, at: world.scheduler.uptime)
         exchanges[answer.id] = exchange
-        if let fault { world.story.tell("network", "\(fault.plain): bot \(owner) \(message.plain)") }
+        if let fault { world.story.tell("network", "\(fault.plain): bot \(owner) \(target.plain)") }
         if let deadline = request.deadline { limit(exchange, to: deadline) }
         limitIdleTime(exchange)
         world.scheduler.after(latency) { [self] in arrive(exchange) }
+    }
+
+    private func target(of request: HTTPRequest) -> Target? {
+        if let server = world.servers.server(of: request.url) {
+            return .server(server, OutsideRequest(request, to: server))
+        }
+        return GatewayMessage(request, from: owner).map { .gateway($0) }
+    }
+
+    private func outage(of target: Target) -> FaultKind? {
+        switch target {
+        case .gateway: world.isGatewayAway ? .outage : nil
+        case .server(let server, _): world.servers.isAway(server) ? .serverOutage : nil
+        }
     }
 
     func cancel(_ id: UInt64) {
@@ -65,7 +91,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     /// The requests without an answer, the oldest first.
     var openRequests: [(plain: String, since: Int64)] {
-        exchanges.sorted { $0.key < $1.key }.map { ($0.value.message.plain, $0.value.began) }
+        exchanges.sorted { $0.key < $1.key }.map { ($0.value.target.plain, $0.value.began) }
     }
 
     // MARK: - The way of a request
@@ -78,7 +104,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     private func arrive(_ exchange: Exchange) {
         switch exchange.fault {
-        case .refusedConnection, .outage: fail(exchange, .cannotConnect, "connection refused")
+        case .refusedConnection, .outage, .serverOutage: fail(exchange, .cannotConnect, "connection refused")
         case .lostRequest: fail(exchange, .connectionClosed, "the connection was closed")
         case .unavailable:
             var answer = GatewayAnswer(status: 503, #"{"error":"service_unavailable","reason":"busy"}"#)
@@ -93,13 +119,22 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     }
 
     private func ask(_ exchange: Exchange, _ reply: @escaping (GatewayAnswer) -> Void) {
-        do {
-            let message = world.breakage?.broken(exchange.message) ?? exchange.message
-            try world.gateway.answer(message) { [world, owner] answer in
-                world.story.tell("gateway", "bot \(owner) \(exchange.message.plain)\(answer.plain)")
-                reply(world.breakage?.broken(answer) ?? answer)
-            }
-        } catch { world.stop("the simulated gateway does not know \(exchange.message.summary): \(error)") }
+        let tell = { [world, owner] (who: String, answer: GatewayAnswer) in
+            world.story.tell(who, "bot \(owner) \(exchange.target.plain)\(answer.plain)")
+        }
+        switch exchange.target {
+        case .server(let server, let request):
+            let answer = server.answer(request)
+            tell("server", answer)
+            reply(answer)
+        case .gateway(let message):
+            do {
+                try world.gateway.answer(world.breakage?.broken(message) ?? message) { [world] answer in
+                    tell("gateway", answer)
+                    reply(world.breakage?.broken(answer) ?? answer)
+                }
+            } catch { world.stop("the simulated gateway does not know \(message.summary): \(error)") }
+        }
     }
 
     private func handle(_ answer: GatewayAnswer, on exchange: Exchange) {
@@ -120,7 +155,8 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         let isCut = exchange.fault == .cutAnswer
         let length = isCut ? numbers.below(answer.body.count + 1) : answer.body.count
         let middle = numbers.below(length + 1)
-        let fields = HTTPHeaders([(name: "Server", value: world.gateway.serverHeader)] + headers)
+        let server = exchange.target.isGateway ? world.gateway.serverHeader : "simulated"
+        let fields = HTTPHeaders([(name: "Server", value: server)] + answer.headers + headers)
         world.scheduler.after(latency) { [self] in
             deliver(exchange) {
                 $0.begin(status: answer.status, headers: fields)
@@ -128,7 +164,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             }
             world.scheduler.after(latency) { [self] in
                 deliver(exchange) { if middle < length { $0.append(Array(answer.body[middle..<length])) } }
-                guard !isCut else { return fail(exchange, .connectionClosed, "the connection was closed") }
+                guard !isCut || world.breakage == .cutDownload && !exchange.target.isGateway else {
+                    return fail(exchange, .connectionClosed, "the connection was closed")
+                }
                 if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
                 finish(exchange) { $0.end() }
             }

@@ -24,7 +24,7 @@ enum Scenario {
                 then:
                   - delete: {}
 
-            """ + orders.joined(separator: "\n")
+            """ + (orders + [pictureRules]).joined(separator: "\n")
     }()
 
     /// What a rule does to a document.
@@ -32,17 +32,20 @@ enum Scenario {
         /// Adds this member at the end; puts this other document before.
         case merge(member: String, put: String?)
         case delete
+        case attach(Picture)
 
         var description: String {
             switch self {
             case .merge(let member, _): member
             case .delete: "to be deleted"
+            case .attach(let picture): "the attachment '\(picture.name)'"
             }
         }
     }
 
     /// The effect that a document needs; nil if it is as the rules want it.
-    static func effect(on body: DocumentBody) -> Effect? {
+    static func effect(on revision: StoredRevision) -> Effect? {
+        let body = revision.body
         switch body["type"] {
         case #""task""#: return body["stamped"] == nil ? .merge(member: #""stamped":true"#, put: nil) : nil
         case #""trash""#: return .delete
@@ -50,7 +53,7 @@ enum Scenario {
             let account = accounts.first { body["account"] == "\"\($0)\"" }
             guard let account, body["copied"] == nil else { return nil }
             return .merge(member: #""copied":true"#, put: "account.\(account)")
-        default: return nil
+        default: return picture(neededBy: revision).map { .attach($0) }
         }
     }
 

@@ -47,7 +47,8 @@ final class Users {
         let wasDeleted = document?.winner?.isDeleted == true
         // A client may or may not know the tombstone.
         let revision = wasDeleted && numbers.chance(2) ? nil : document?.winner?.id
-        save(wasDeleted ? "resurrects" : document == nil ? "creates" : "rewrites", id, newBody(), revision)
+        let attachments = newAttachments(document?.winner?.attachments ?? [])
+        save(wasDeleted ? "resurrects" : document == nil ? "creates" : "rewrites", id, newBody(), attachments, revision)
     }
 
     /// Changes one member, and keeps what the bot has added.
@@ -57,7 +58,10 @@ final class Users {
         let members = winner.body.members.map { member in
             member.name == "n" ? #""n": \#(count)"# : String(decoding: member.bytes, as: UTF8.self)
         }
-        save("edits", id, "{\(members.joined(separator: ","))}", winner.id)
+        var attachments: [String: WrittenAttachment] = [:]
+        for attachment in winner.attachments { attachments[attachment.name] = .stub }
+        if numbers.chance(5) { attachments = newAttachments(winner.attachments) }
+        save("edits", id, "{\(members.joined(separator: ","))}", attachments, winner.id)
     }
 
     private func delete(_ id: String) {
@@ -76,11 +80,32 @@ final class Users {
         gateway.addConflict(id, body)
     }
 
-    private func save(_ verb: String, _ id: String, _ json: String, _ revision: String?) {
+    private func save(
+        _ verb: String, _ id: String, _ json: String, _ attachments: [String: WrittenAttachment], _ revision: String?
+    ) {
         guard let body = try? DocumentBody(json: json) else { return }
         note(verb)
-        story.tell("user", "\(verb) \(id)\(revision.map { " \($0.short)" } ?? ""): \(body.text)")
-        _ = gateway.write(id, body, replacing: revision, by: .user)
+        story.tell(
+            "user", "\(verb) \(id)\(revision.map { " \($0.short)" } ?? ""): \(body.text) \(attachments.keys.sorted())")
+        _ = gateway.write(id, body, attachments, replacing: revision, by: .user)
+    }
+
+    /// Mostly none. Some are those that rules attach, with other contents.
+    private func newAttachments(_ present: [StoredAttachment]) -> [String: WrittenAttachment] {
+        var attachments: [String: WrittenAttachment] = [:]
+        for attachment in present where numbers.chance(2) { attachments[attachment.name] = .stub }
+        for (name, type) in [("scan", "application/octet-stream"), ("notes.txt", "text/plain")] where numbers.chance(3)
+        {
+            count += 1
+            attachments[name] = .data(type: type, content: Array("\(name) \(count)".utf8))
+        }
+        if numbers.chance(8) {
+            // Of the same length as the file's.
+            attachments["logo.txt"] = .data(
+                type: "text/plain", content: Array(numbers.pick(["changebot\n", "otherfile\n"]).utf8))
+        }
+        if numbers.chance(8) { attachments["image"] = .data(type: "image/png", content: [1, 2, 3]) }
+        return attachments
     }
 
     private func note(_ verb: String) { actions[verb, default: 0] += 1 }
@@ -93,10 +118,15 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(10) {
+        switch numbers.below(16) {
         case 0...4: members.append(#""type":"task""#)
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
+        case 8: members.append(#""type":"picture""#)
+        case 9: members.append(#""type":"logo""#)
+        case 10...12:
+            let product = numbers.chance(8) ? "ghost" : numbers.pick(Scenario.products)
+            members += [#""type":"product""#, #""product":"\#(product)""#]
         default: members.append(#""type":"note""#)
         }
         for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }

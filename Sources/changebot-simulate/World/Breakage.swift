@@ -1,3 +1,4 @@
+internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
 
@@ -18,6 +19,12 @@ enum Breakage: String, CaseIterable {
     case endlessRule = "endless-rule"
     /// After a minute, no pause of the bot ends.
     case lostTimer = "lost-timer"
+    /// Writes leave out the stubs of attachments.
+    case lostAttachment = "lost-attachment"
+    /// A download whose answer was cut counts as complete.
+    case cutDownload = "cut-download"
+    /// An attachment with other content counts as the one that a rule attaches.
+    case wrongDigest = "wrong-digest"
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
@@ -30,7 +37,8 @@ enum Breakage: String, CaseIterable {
                 return count.isMultiple(of: 50)
             }
         case .overwrittenEdit: gateway.ignoresRevisions = true
-        case .earlyCheckpoint, .rewrittenNumber, .endlessRule, .lostTimer: break
+        case .lostAttachment: gateway.losesStubs = true
+        default: break
         }
     }
 
@@ -49,10 +57,16 @@ enum Breakage: String, CaseIterable {
 
     /// What the bot reads from a feed.
     func broken(_ answer: GatewayAnswer) -> GatewayAnswer {
-        guard self == .endlessRule else { return answer }
         var answer = answer
-        answer.body = Array(
-            String(decoding: answer.body, as: UTF8.self).replacing(#","stamped":true"#, with: "").utf8)
+        let text = String(decoding: answer.body, as: UTF8.self)
+        switch self {
+        case .endlessRule: answer.body = Array(text.replacing(#","stamped":true"#, with: "").utf8)
+        case .wrongDigest:
+            let digest = Digest.sha1.attachmentName(Scenario.files["logo.txt"] ?? [])
+            answer.body = Array(
+                text.replacing(/("logo.txt":{[^}]*"digest":")[^"]*/) { "\($0.output.1)\(digest)" }.utf8)
+        default: break
+        }
         return answer
     }
 

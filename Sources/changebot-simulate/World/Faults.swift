@@ -20,6 +20,8 @@ enum FaultKind: String, CaseIterable {
     case doubledRequest = "doubled-request"
     /// The gateway is unreachable for a while.
     case outage
+    /// A server that rules contact is unreachable for a while.
+    case serverOutage = "server-outage"
     /// The process is killed between two steps, and started again.
     case kill
     /// The same, and the disk loses what was not synced.
@@ -71,13 +73,15 @@ final class Faults {
     func endRound() { (shares, ends) = ([], []) }
 
     /// The trouble of the next request; nil: none.
-    func ofNextRequest() -> FaultKind? { shares.isEmpty ? nil : pick(shares) }
+    ///
+    /// - Parameter factor: How much more often it occurs than in requests to the gateway.
+    func ofNextRequest(factor: Int = 1) -> FaultKind? { shares.isEmpty ? nil : pick(shares, of: 1_000_000 / factor) }
 
     /// How the process ends; nil if it continues. Asked at each step.
-    func ofNextStep() -> FaultKind? { ends.isEmpty ? nil : pick(ends) }
+    func ofNextStep() -> FaultKind? { ends.isEmpty ? nil : pick(ends, of: 1_000_000) }
 
-    private func pick(_ shares: [(kind: FaultKind, share: Int)]) -> FaultKind? {
-        var number = numbers.below(1_000_000)
+    private func pick(_ shares: [(kind: FaultKind, share: Int)], of all: Int) -> FaultKind? {
+        var number = numbers.below(all)
         for (kind, share) in shares {
             if number < share { return note(kind) }
             number -= share
