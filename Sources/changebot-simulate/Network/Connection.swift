@@ -14,7 +14,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         var plain: String {
             switch self {
             case .gateway(let message): message.plain
-            case .server(let server, let request): "asks \(server.origin) for \(request.summary)"
+            case .server(_, let request): "sends \(request.summary)"
             }
         }
     }
@@ -37,6 +37,8 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     /// The number of the process.
     private let owner: Scheduler.Owner
     private var exchanges: [UInt64: Exchange] = [:]
+    /// Tests of the other scheme.
+    private var probes = 0
     private var numbers: SplitMix64
 
     init(_ world: World, of owner: Scheduler.Owner, seed: UInt64) {
@@ -49,7 +51,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     func carry(_ request: HTTPRequest, _ answer: CarriedAnswer) {
         guard let target = target(of: request) else {
             // The test of the other scheme: this port has no TLS.
+            probes += 1
             return world.scheduler.after(.milliseconds(1)) { [self] in
+                probes -= 1
                 acting { answer.fail(.tlsFailed(.notTLS), "no TLS") }
             }
         }
@@ -87,7 +91,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     }
 
     /// Whether no answer is outstanding.
-    var isIdle: Bool { exchanges.isEmpty }
+    var isIdle: Bool { exchanges.isEmpty && probes == 0 }
 
     /// The requests without an answer, the oldest first.
     var openRequests: [(plain: String, since: Int64)] {
