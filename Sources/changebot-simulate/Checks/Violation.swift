@@ -8,6 +8,8 @@ struct Violation: Error {
         case loops = "3. No loops"
         case edits = "5. No edit is overwritten"
         case deadLetters = "7. An outage causes no dead letters"
+        case reset = "8. A reset is noticed"
+        case logins = "A refused password is sent at most twice in five minutes"
         case running = "The bot keeps running"
         case simulation = "The simulation itself"
     }

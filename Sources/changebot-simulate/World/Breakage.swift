@@ -19,6 +19,14 @@ enum Breakage: String, CaseIterable {
     case endlessRule = "endless-rule"
     /// After a minute, no pause of the bot ends.
     case lostTimer = "lost-timer"
+    /// A request to stop does not arrive.
+    case ignoredStop = "ignored-stop"
+    /// A proxy sends refused requests again.
+    case repeatedLogin = "repeated-login"
+    /// After a skipped sequence, the feed continues behind the newest one.
+    case lostSequence = "lost-sequence"
+    /// A database that was replaced keeps its mark and its start time.
+    case hiddenReset = "hidden-reset"
     /// Writes leave out the stubs of attachments.
     case lostAttachment = "lost-attachment"
     /// A download whose answer was cut counts as complete.
@@ -38,6 +46,8 @@ enum Breakage: String, CaseIterable {
             }
         case .overwrittenEdit: gateway.ignoresRevisions = true
         case .lostAttachment: gateway.losesStubs = true
+        case .hiddenReset: gateway.hidesResets = true
+        case .lostSequence: gateway.forgetsSkipped = true
         default: break
         }
     }
