@@ -20,6 +20,8 @@ final class BotProcess: @unchecked Sendable {
     private var group: ServiceGroup?
     private(set) var isStopping = false
     private var hasNewRules = false
+    /// Whether the gateway has accepted a request.
+    private(set) var wasAccepted = false
     /// How long a stop may take.
     private static let grace: Duration = .seconds(30)
 
@@ -71,6 +73,8 @@ final class BotProcess: @unchecked Sendable {
         guard let group, world.breakage != .ignoredStop else { return }
         world.scheduler.acting(as: number) { Task { await group.triggerGracefulShutdown() } }
     }
+
+    func noteAccepted() { wasAccepted = true }
 
     /// As SIGTERM does.
     func stop() {

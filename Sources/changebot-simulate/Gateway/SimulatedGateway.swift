@@ -32,8 +32,8 @@ final class SimulatedGateway {
     var content: Content
     var documents: [String: StoredDocument] { content.documents }
     var ids: [String] { content.ids }
-    /// Changes with each replacement of the database.
-    private var replacements = 0
+    /// How often the database was replaced.
+    private(set) var replacements = 0
     var startTime = 1_795_000_000
     /// The newest sequence of each shard that the feed shows, now and recently.
     private(set) var visible: [Int]

@@ -189,6 +189,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                 guard !isCut || world.breakage == .cutDownload && !exchange.target.isGateway else {
                     return fail(exchange, .connectionClosed, "the connection was closed")
                 }
+                if exchange.credentials != nil, answer.status < 300 { world.process?.noteAccepted() }
                 if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
                 finish(exchange) { $0.end() }
             }

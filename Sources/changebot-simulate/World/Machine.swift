@@ -11,6 +11,8 @@ final class Machine {
     private var count = 0
     /// The files of the state at an earlier time.
     private(set) var copy: [String: [UInt8]]?
+    /// Whether the process has ended because its password is wrong.
+    private var needsAdministrator = false
     /// The files with which the next process begins; nil: those of the last one.
     private var nextFiles: [String: [UInt8]]?
 
@@ -51,6 +53,13 @@ final class Machine {
         world.scheduler.after(.milliseconds(numbers.below(numbers.pick([100, 10_000])))) { [self] in startProcess() }
     }
 
+    /// The password is right again.
+    func noteRightPassword() {
+        guard needsAdministrator else { return }
+        needsAdministrator = false
+        restartSoon()
+    }
+
     /// A process that has ended on its own may have been asked to.
     ///
     /// - Throws: ``Violation``.
@@ -59,7 +68,7 @@ final class Machine {
         end(process)
         if process.isStopping { return restartSoon() }
         // The administrator who corrects the password starts it.
-        guard !world.operations.mayEnd else { return }
+        guard !world.operations.mayEnd(process) else { return needsAdministrator = true }
         throw Violation(guarantee: .running, detail: "bot \(process.number) ended: \(ending)")
     }
 
@@ -77,6 +86,10 @@ final class Machine {
     /// The machine is lost. Another one has a copy of the state, or nothing.
     func replaceDisk(_ fault: FaultKind) {
         nextFiles = fault == .oldDisk ? copy : [:]
+        if fault == .lostDisk {
+            let letters = process?.openState()?.deadLetters() ?? []
+            world.checks.lostLetters.formUnion(letters.map { "\($0.id) \($0.revision)" })
+        }
         kill(fault)
     }
 }

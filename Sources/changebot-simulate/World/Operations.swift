@@ -36,19 +36,19 @@ final class Operations {
         isActive = true
         at(.outage, onceIn: 3) { [self] in beginOutage() }
         at(.gracefulStop, onceIn: 2) { [self] in world.process?.stop() }
-        at(.reload, onceIn: 3) { [self] in replaceRules() }
-        at(.passwordChange, onceIn: 4) { [self] in changePassword() }
+        at(.reload, onceIn: 2) { [self] in replaceRules() }
+        at(.passwordChange, onceIn: 3) { [self] in changePassword() }
         at(.compaction, onceIn: 2) { [self] in
-            world.story.tell("gateway", "compaction removes \(world.gateway.compact()) old revisions")
+            note(.compaction, "the gateway forgets \(world.gateway.compact()) old revisions")
         }
-        at(.oldDisk, onceIn: 5) { [self] in replaceDisk(.oldDisk) }
-        at(.lostDisk, onceIn: 8) { [self] in replaceDisk(.lostDisk) }
-        at(.gatewayRestore, onceIn: 3) { [self] in replaceDatabase(.gatewayRestore) }
-        at(.gatewayReset, onceIn: 8) { [self] in replaceDatabase(.gatewayReset) }
+        at(.oldDisk, onceIn: 3) { [self] in replaceDisk(.oldDisk) }
+        at(.lostDisk, onceIn: 5) { [self] in replaceDisk(.lostDisk) }
+        at(.gatewayRestore, onceIn: 2) { [self] in replaceDatabase(.gatewayRestore) }
+        at(.gatewayReset, onceIn: 4) { [self] in replaceDatabase(.gatewayReset) }
         if world.faults.occurs(.lostMark, onceIn: 6) { loseMarks() }
-        world.gateway.skipShare = world.faults.occurs(.skippedSequence, onceIn: 2) ? 20 : 0
-        if numbers.chance(2), !isResetUnnoticed { later { [self] in copyGateway() } }
-        if numbers.chance(2) { later { [self] in world.machine.copyDisk() } }
+        world.gateway.skipShare = world.faults.occurs(.skippedSequence, onceIn: 2) ? 5 : 0
+        later { [self] in copyGateway() }
+        later { [self] in world.machine.copyDisk() }
     }
 
     /// The quiet time begins: everything works.
@@ -60,7 +60,7 @@ final class Operations {
 
     /// A moment in the active part of the round.
     private func later(_ body: @escaping () -> Void) {
-        scheduler.after(.milliseconds(numbers.below(60_000))) { [self] in
+        scheduler.after(.milliseconds(numbers.below(numbers.pick([5_000, 60_000])))) { [self] in
             if isActive { body() }
         }
     }
@@ -104,14 +104,17 @@ final class Operations {
         scheduler.after(.milliseconds(delay)) { [self] in
             passwords.bot = passwords.gateway
             world.story.tell("world", "the password is changed in the bot's settings")
-            // An administrator starts a bot that has ended.
-            if world.process?.ending != nil, isPasswordLate { world.machine.restartSoon() }
             isPasswordLate = false
+            // An administrator starts a bot that has ended.
+            world.machine.noteRightPassword()
         }
     }
 
-    /// Whether the bot may end now, because its password is refused.
-    var mayEnd: Bool { isPasswordLate && passwords.gateway != passwords.bot }
+    /// Whether a process may end now, because its password is refused: at once if none was ever accepted, otherwise ten
+    /// seconds after the first refusal.
+    func mayEnd(_ process: BotProcess) -> Bool {
+        passwords.gateway != passwords.bot && (isPasswordLate || !process.wasAccepted)
+    }
 
     // MARK: - Disks
 
@@ -127,7 +130,10 @@ final class Operations {
 
     // MARK: - Databases
 
-    private func copyGateway() { gatewayCopy = (world.gateway.copy, world.checks.writes) }
+    private func copyGateway() {
+        guard !isResetUnnoticed, !isDatabaseOffline else { return }
+        gatewayCopy = (world.gateway.copy, world.checks.writes)
+    }
 
     /// The database is restored from a copy, or created again. The gateway is away for a few seconds.
     ///
