@@ -20,8 +20,8 @@ final class BotProcess: @unchecked Sendable {
     private var group: ServiceGroup?
     private(set) var isStopping = false
     private var hasNewRules = false
-    /// Whether the gateway has accepted a request.
-    private(set) var wasAccepted = false
+    /// Whether it has read the feed.
+    private(set) var hasFollowed = false
     /// How long a stop may take.
     private static let grace: Duration = .seconds(30)
 
@@ -74,7 +74,7 @@ final class BotProcess: @unchecked Sendable {
         world.scheduler.acting(as: number) { Task { await group.triggerGracefulShutdown() } }
     }
 
-    func noteAccepted() { wasAccepted = true }
+    func noteFeed() { hasFollowed = true }
 
     /// As SIGTERM does.
     func stop() {

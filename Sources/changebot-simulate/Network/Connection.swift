@@ -11,6 +11,14 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
         var isGateway: Bool { if case .gateway = self { true } else { false } }
 
+        var writesMark: Bool {
+            if case .gateway(let message) = self {
+                message.method == "PUT" && message.path.hasPrefix("_local/")
+            } else {
+                false
+            }
+        }
+
         var plain: String {
             switch self {
             case .gateway(let message): message.plain
@@ -189,8 +197,11 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                 guard !isCut || world.breakage == .cutDownload && !exchange.target.isGateway else {
                     return fail(exchange, .connectionClosed, "the connection was closed")
                 }
-                if exchange.credentials != nil, answer.status < 300 { world.process?.noteAccepted() }
-                if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
+                if exchange.target.writesMark, answer.status == 201, isOpen(exchange) { world.operations.noteMark() }
+                if let reached = answer.reached, isOpen(exchange) {
+                    world.process?.noteFeed()
+                    world.noteFeed(until: reached)
+                }
                 finish(exchange) { $0.end() }
             }
         }

@@ -68,7 +68,10 @@ final class Machine {
         end(process)
         if process.isStopping { return restartSoon() }
         // The administrator who corrects the password starts it.
-        guard !world.operations.mayEnd(process) else { return needsAdministrator = true }
+        guard !world.operations.mayEnd(process) else {
+            needsAdministrator = true
+            return
+        }
         throw Violation(guarantee: .running, detail: "bot \(process.number) ended: \(ending)")
     }
 
@@ -86,10 +89,9 @@ final class Machine {
     /// The machine is lost. Another one has a copy of the state, or nothing.
     func replaceDisk(_ fault: FaultKind) {
         nextFiles = fault == .oldDisk ? copy : [:]
-        if fault == .lostDisk {
-            let letters = process?.openState()?.deadLetters() ?? []
-            world.checks.lostLetters.formUnion(letters.map { "\($0.id) \($0.revision)" })
-        }
+        // The bot may continue at the copy of its checkpoint in the database.
+        let letters = process?.openState()?.deadLetters() ?? []
+        world.checks.lostLetters.formUnion(letters.map { "\($0.id) \($0.revision)" })
         kill(fault)
     }
 }

@@ -21,7 +21,9 @@ final class Operations {
     /// Whether the bot has not noticed yet that the database was replaced.
     private(set) var isResetUnnoticed = false
     private var lastReset: Int64 = .min / 2
-    private var gatewayCopy: (gateway: SimulatedGateway.Copy, check: WriteCheck)?
+    private var gatewayCopy: (gateway: SimulatedGateway.Copy, check: WriteCheck, marks: Int)?
+    /// How often the bot was told that its mark is written.
+    private var marks = 0
     /// Whether the gateway ever lost marks. From then on the bot can't be sure to notice a reset.
     private var hasLostMarks = false
 
@@ -110,17 +112,17 @@ final class Operations {
         }
     }
 
-    /// Whether a process may end now, because its password is refused: at once if none was ever accepted, otherwise ten
-    /// seconds after the first refusal.
+    /// Whether a process may end now, because its password is refused: at its start at once, later ten seconds after the
+    /// first refusal.
     func mayEnd(_ process: BotProcess) -> Bool {
-        passwords.gateway != passwords.bot && (isPasswordLate || !process.wasAccepted)
+        passwords.gateway != passwords.bot && (isPasswordLate || !process.hasFollowed)
     }
 
     // MARK: - Disks
 
     /// A machine is lost, and another one continues with an older copy of the state, or without any.
     private func replaceDisk(_ kind: FaultKind) {
-        guard let process = world.process, process.ending == nil else { return }
+        guard let process = world.process, process.ending == nil, !isDatabaseOffline else { return }
         guard kind == .lostDisk || world.machine.copy != nil else { return }
         note(kind, kind == .oldDisk ? "the state is restored from an older copy" : "the machine with the state is lost")
         gatewayCopy = nil
@@ -132,7 +134,7 @@ final class Operations {
 
     private func copyGateway() {
         guard !isResetUnnoticed, !isDatabaseOffline else { return }
-        gatewayCopy = (world.gateway.copy, world.checks.writes)
+        gatewayCopy = (world.gateway.copy, world.checks.writes, marks)
     }
 
     /// The database is restored from a copy, or created again. The gateway is away for a few seconds.
@@ -143,7 +145,8 @@ final class Operations {
         let copy = kind == .gatewayRestore ? gatewayCopy : nil
         guard !hasLostMarks, !isResetUnnoticed, !isDatabaseOffline,
             scheduler.uptime - lastReset > Duration.seconds(1_200).nanoseconds,
-            kind == .gatewayReset || copy.map({ isOlder($0.gateway) }) == true
+            // The bot knows that its mark was written since, even if it was killed after the last time.
+            kind == .gatewayReset || copy.map({ marks >= $0.marks + 2 }) == true
         else { return }
         note(kind, kind == .gatewayRestore ? "the database is restored from a copy" : "the database is created again")
         isDatabaseOffline = true
@@ -158,11 +161,7 @@ final class Operations {
         }
     }
 
-    /// Whether the mark was written since.
-    private func isOlder(_ copy: SimulatedGateway.Copy) -> Bool {
-        let now = world.gateway.content.localDocuments
-        return !now.isEmpty && copy.content.localDocuments.allSatisfy { $0.value.writes < now[$0.key]?.writes ?? 0 }
-    }
+    func noteMark() { marks += 1 }
 
     /// The bot reads the feed from its beginning.
     func noteFeedFromBeginning() { isResetUnnoticed = false }
