@@ -253,7 +253,7 @@ let package = Package(
             name: "changebot-simulate",
             dependencies: [
                 "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "Encodings", "GatewayClient",
-                "HTTPTransport", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser, .grdb, .logging,
+                "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser, .grdb, .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),

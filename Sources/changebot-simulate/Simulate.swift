@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CSimulatedSystem
 internal import Foundation
 internal import Glibc
+internal import JQ
 internal import Rules
 
 /// Runs the bot, its gateway, users, disk and network in one process, on one thread, under one seed.
@@ -39,6 +40,7 @@ struct Simulate: ParsableCommand {
     var listFaults = false
 
     static func main() {
+        JQHelper.serveIfAsked()
         csimulated_system_fix_addresses(CommandLine.unsafeArgv)
         main(nil)
     }

@@ -15,6 +15,8 @@ struct Simulation {
         // All paths are relative, so that they are the same in each run.
         chdir(folder)
         defer { chdir(before) }
+        // Before there is only one thread: a helper process checks the programs, and the result is remembered.
+        _ = try World.loadRules()
         let world = World(settings)
         while world.scheduler.step < settings.steps, world.violation == nil { world.runRound(until: settings.steps) }
         return SimulationResult(

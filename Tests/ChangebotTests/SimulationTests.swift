@@ -52,6 +52,11 @@ import Testing
         arguments: [
             ("cut-download", "2. Rules change only what they name"),
             ("wrong-digest", "1. The checkpoint never passes unfinished work"),
+            ("lost-event", "1. (Other documents are written first|The checkpoint never passes unfinished work)"),
+            ("new-event-id", "Webhooks arrive at least once"),
+            ("wrong-computation", "2. Rules change only what they name"),
+            ("fast-clock", "No time is missed"),
+            ("forgotten-timer", "(No time is missed|1. (Nothing is lost|The checkpoint never passes unfinished work))"),
         ])
     func rareErrorIsFound(error: (name: String, guarantee: String)) async throws {
         let result = try await simulate("--seed", "1", "--seeds", "10", "--steps", "20000", "--break", error.name)

@@ -99,7 +99,7 @@ final class BotProcess: @unchecked Sendable {
     }
 
     private func bot(_ connection: Connection, _ report: RunReport) throws -> Bot {
-        let ruleSet = try RuleSet.load(paths: [World.rulesFile])
+        let ruleSet = try World.loadRules()
         var gateway = GatewaySettings()
         gateway.carrier = connection
         gateway.compressesRequests = .never
@@ -107,8 +107,12 @@ final class BotProcess: @unchecked Sendable {
         gateway.credentialsSource = { [self] in .basic(user: "bot", password: world.operations.passwords.bot) }
         var settings = BotSettings()
         settings.delivery.retries.isDaemon = true
+        settings.onReset = .restart
         settings.delivery.retries.waitsForFirstContact = true
         settings.delivery.outside.carrier = connection
+        if world.breakage == .fastClock { settings.delivery.now = { [self] in world.scheduler.wallSeconds + 120 } }
+        // Not the default of rules with webhooks.
+        settings.onReset = .restart
         var logger = Logger(label: "bot \(number)") { [world] in StoryLog(world.story, $0) }
         logger.logLevel = .info
         let address = World.gatewayBase + "/" + World.databaseName

@@ -23,6 +23,21 @@ final class StateCheck {
         return newest
     }
 
+    /// A timer that waits.
+    struct Timer: Hashable {
+        let id: String
+        /// Seconds since 1970.
+        let due: Int
+    }
+
+    func timers() -> [Timer] {
+        (try? database.read { database in
+            try Row.fetchAll(database, sql: "SELECT id, due FROM timer WHERE fired = 0 ORDER BY id, due").map { row in
+                Timer(id: String(decoding: row["id"] as Data, as: UTF8.self), due: row["due"])
+            }
+        }) ?? []
+    }
+
     /// A dead letter of the bot.
     struct Letter {
         let id: String

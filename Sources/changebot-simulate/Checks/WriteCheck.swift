@@ -79,6 +79,7 @@ struct WriteCheck {
             guard revision.isDeleted else {
                 throw Violation(guarantee: .bytes, detail: "\(document.id) must be deleted, not changed")
             }
+        case .event: throw change(document, revision, parent)
         case .attach(let picture):
             guard !revision.isDeleted, revision.body == parent.body else { throw change(document, revision, parent) }
             try AttachmentCheck.check(document.id, revision, parent, adding: picture)

@@ -11,6 +11,8 @@ final class SimulatedGateway {
     let positions: FeedPositions
     var dialect: GatewayDialect { positions.dialect }
     let scheduler: Scheduler
+    /// What the clock shows, in seconds since 1970.
+    var wallSeconds: Int { scheduler.wallSeconds }
     private var numbers: SplitMix64
 
     /// What is stored in the database.

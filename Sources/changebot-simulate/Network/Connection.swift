@@ -9,6 +9,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         case gateway(GatewayMessage)
         case server(any OutsideServer, OutsideRequest)
 
+        var isReceiver: Bool { if case .server(let server, _) = self { server is EventReceiver } else { false } }
         var isGateway: Bool { if case .gateway = self { true } else { false } }
 
         var writesMark: Bool {
@@ -22,7 +23,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         var plain: String {
             switch self {
             case .gateway(let message): message.plain
-            case .server(_, let request): "sends \(request.summary)"
+            case .server(_, let request): request.summary
             }
         }
     }
@@ -81,7 +82,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     private func target(of request: HTTPRequest) -> Target? {
         if let server = world.servers.server(of: request.url) {
-            return .server(server, OutsideRequest(request, to: server))
+            return .server(server, OutsideRequest(request, to: server, from: owner))
         }
         return GatewayMessage(request, from: owner).map { .gateway($0) }
     }
@@ -124,8 +125,10 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         case .refusedConnection, .outage, .serverOutage: fail(exchange, .cannotConnect, "connection refused")
         case .lostRequest: fail(exchange, .connectionClosed, "the connection was closed")
         case .unavailable:
-            var answer = GatewayAnswer(status: 503, #"{"error":"service_unavailable","reason":"busy"}"#)
-            answer.summary = "503"
+            let status = exchange.target.isGateway ? 503 : numbers.pick([408, 429, 500, 500, 502, 503])
+            let isHidden = world.breakage == .lostEvent && exchange.target.isReceiver
+            let answer = GatewayAnswer(
+                status: isHidden ? 202 : status, #"{"error":"service_unavailable","reason":"busy"}"#)
             let pause = numbers.chance(3) ? [(name: "Retry-After", value: String(1 + numbers.below(5)))] : []
             send(answer, on: exchange, headers: pause)
         case .doubledRequest:
@@ -141,7 +144,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         }
         switch exchange.target {
         case .server(let server, let request):
-            let answer = server.answer(request)
+            let answer = server.answer(world.breakage?.broken(request) ?? request)
             tell("server", answer)
             reply(answer)
         case .gateway(var message):

@@ -14,24 +14,29 @@ struct OutsideRequest {
     /// Path and query; begins with `/`.
     let path: String
     /// The names in lower case.
-    let headers: [String: String]
+    var headers: [String: String]
     let body: [UInt8]
+
+    /// The number of the process that sent it.
+    let process: Int
 
     /// For the story.
     let summary: String
 
-    init(_ request: HTTPRequest, to server: any OutsideServer) {
+    init(_ request: HTTPRequest, to server: any OutsideServer, from process: Int) {
+        self.process = process
         method = request.method
         path = String(request.url.dropFirst(server.origin.count))
         headers = Dictionary(request.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
         if case .segments(let segments) = request.body { body = Array(segments.joined()) } else { body = [] }
-        summary = "\(request.method) \(request.url)"
+        summary = "sends \(request.method) \(request.url)"
     }
 }
 
 /// The simulated servers that rules contact, and which of them are unreachable.
 final class OutsideServers {
     let pictures: PictureServer
+    let receiver = EventReceiver()
     private let all: [any OutsideServer]
     private var away: Set<String> = []
     private var numbers: SplitMix64
@@ -39,7 +44,7 @@ final class OutsideServers {
     init(seed: UInt64) {
         numbers = SplitMix64(seed: seed)
         pictures = PictureServer(seed: numbers.next())
-        all = [pictures]
+        all = [pictures, receiver]
     }
 
     /// The server of a URL; nil if there is none.

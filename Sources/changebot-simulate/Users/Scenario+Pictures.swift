@@ -72,7 +72,9 @@ extension Scenario {
     /// Whether a dead letter for this revision is right: the server refuses the request, or this one request fails again
     /// and again while others succeed.
     static func mayFail(_ revision: StoredRevision, because reason: String) -> Bool {
-        guard case .product(let product) = picture(neededBy: revision) else { return false }
+        guard case .product(let product) = picture(neededBy: revision) else {
+            return mayFailToSend(revision, because: reason)
+        }
         return product == "ghost"
             ? reason.contains("answered HTTP 404") || reason.contains(" times while the server serves other requests")
             : reason.contains(" times while the server serves other requests")

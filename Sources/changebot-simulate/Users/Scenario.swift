@@ -24,7 +24,7 @@ enum Scenario {
                 then:
                   - delete: {}
 
-            """ + (orders + [pictureRules]).joined(separator: "\n")
+            """ + (orders + [pictureRules, eventRules, programRules]).joined(separator: "\n")
     }()
 
     /// The same rules, and one that matches no document and has another name in each version.
@@ -46,11 +46,14 @@ enum Scenario {
         case merge(member: String, put: String?)
         case delete
         case attach(Picture)
+        /// Only an event.
+        case event
 
         var description: String {
             switch self {
             case .merge(let member, _): member
             case .delete: "to be deleted"
+            case .event: "an event"
             case .attach(let picture): "the attachment '\(picture.name)'"
             }
         }
@@ -62,11 +65,13 @@ enum Scenario {
         switch body["type"] {
         case #""task""#: return body["stamped"] == nil ? .merge(member: #""stamped":true"#, put: nil) : nil
         case #""trash""#: return .delete
+        case #""alarm""#: return .event
+        case #""sale""#: return body["told"] == nil ? .merge(member: #""told":true"#, put: nil) : nil
         case #""order""#:
             let account = accounts.first { body["account"] == "\"\($0)\"" }
             guard let account, body["copied"] == nil else { return nil }
             return .merge(member: #""copied":true"#, put: "account.\(account)")
-        default: return picture(neededBy: revision).map { .attach($0) }
+        default: return picture(neededBy: revision).map { .attach($0) } ?? computedEffect(on: body)
         }
     }
 

@@ -7,6 +7,7 @@ final class Users {
     private var numbers: SplitMix64
     private let ids: [String]
     private var count = 0
+    private var times: Set<Int> = []
     /// How often they act at most.
     private let limit: Int
     /// How many documents each kind of action has changed.
@@ -108,6 +109,13 @@ final class Users {
         return attachments
     }
 
+    /// Past, soon, or later. Never the same twice, because a rule fires once for each time of a document.
+    private func newTime() -> Int {
+        var time = gateway.wallSeconds + numbers.pick([-100, 0, 30, 600, 4000]) + numbers.below(30)
+        while !times.insert(time).inserted { time += 1 }
+        return time
+    }
+
     private func note(_ verb: String) { actions[verb, default: 0] += 1 }
 
     /// With what careless programs damage: digits that a double can't hold, the spelling of numbers, escapes, blanks,
@@ -118,7 +126,7 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(16) {
+        switch numbers.below(21) {
         case 0...4: members.append(#""type":"task""#)
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
@@ -127,6 +135,10 @@ final class Users {
         case 10...12:
             let product = numbers.chance(8) ? "ghost" : numbers.pick(Scenario.products)
             members += [#""type":"product""#, #""product":"\#(product)""#]
+        case 13: members.append(#""type":"alarm""#)
+        case 14: members.append(#""type":"sale""#)
+        case 15: members.append(#""type":"invoice""#)
+        case 16, 17: members += [#""type":"reminder""#, #""dueAt":\#(newTime())"#]
         default: members.append(#""type":"note""#)
         }
         for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }

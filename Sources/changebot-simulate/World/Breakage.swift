@@ -17,8 +17,12 @@ enum Breakage: String, CaseIterable {
     case rewrittenNumber = "rewritten-number"
     /// The bot does not remember what it wrote, and a rule does not see what it wrote.
     case endlessRule = "endless-rule"
-    /// After a minute, no pause of the bot ends.
-    case lostTimer = "lost-timer"
+    /// Writes leave out the stubs of attachments.
+    case lostAttachment = "lost-attachment"
+    /// A download whose answer was cut counts as complete.
+    case cutDownload = "cut-download"
+    /// An attachment with other content counts as the one that a rule attaches.
+    case wrongDigest = "wrong-digest"
     /// A request to stop does not arrive.
     case ignoredStop = "ignored-stop"
     /// A proxy sends refused requests again.
@@ -27,12 +31,18 @@ enum Breakage: String, CaseIterable {
     case lostSequence = "lost-sequence"
     /// A database that was replaced keeps its mark and its start time.
     case hiddenReset = "hidden-reset"
-    /// Writes leave out the stubs of attachments.
-    case lostAttachment = "lost-attachment"
-    /// A download whose answer was cut counts as complete.
-    case cutDownload = "cut-download"
-    /// An attachment with other content counts as the one that a rule attaches.
-    case wrongDigest = "wrong-digest"
+    /// An event that the receiver could not handle counts as accepted.
+    case lostEvent = "lost-event"
+    /// Each process gives an event another id.
+    case newEventID = "new-event-id"
+    /// A program computes a wrong number.
+    case wrongComputation = "wrong-computation"
+    /// The bot's clock is two minutes fast.
+    case fastClock = "fast-clock"
+    /// Timers are removed from the state.
+    case forgottenTimer = "forgotten-timer"
+    /// After a minute, no pause of the bot ends.
+    case lostTimer = "lost-timer"
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
@@ -59,10 +69,22 @@ enum Breakage: String, CaseIterable {
 
     /// The request as the gateway gets it.
     func broken(_ message: GatewayMessage) -> GatewayMessage {
-        guard self == .rewrittenNumber, message.path == "_bulk_docs" else { return message }
+        guard [.rewrittenNumber, .wrongComputation].contains(self), message.path == "_bulk_docs" else { return message }
         var message = message
-        message.body = Array(String(decoding: message.body, as: UTF8.self).replacing("1.10", with: "1.1").utf8)
+        let text = String(decoding: message.body, as: UTF8.self)
+        let changed =
+            self == .rewrittenNumber
+            ? text.replacing("1.10", with: "1.1") : text.replacing(/"total":/, with: "\"total\":1")
+        message.body = Array(changed.utf8)
         return message
+    }
+
+    /// The request as another server gets it.
+    func broken(_ request: OutsideRequest) -> OutsideRequest {
+        guard self == .newEventID, let id = request.headers["idempotency-key"] else { return request }
+        var request = request
+        request.headers["idempotency-key"] = "\(request.process)\(id)"
+        return request
     }
 
     /// What the bot reads from a feed.
@@ -82,7 +104,11 @@ enum Breakage: String, CaseIterable {
 
     /// Called with `last_seq` of each feed that the bot gets.
     func noteFeed(until last: String, stateIn directory: String) {
-        guard self == .earlyCheckpoint, let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite") else {
+        guard [.earlyCheckpoint, .forgottenTimer].contains(self),
+            let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite")
+        else { return }
+        if self == .forgottenTimer {
+            try? database.write { try $0.execute(sql: "DELETE FROM timer") }
             return
         }
         try? database.write { database in

@@ -154,6 +154,7 @@ final class Operations {
         scheduler.after(.milliseconds(1_000 + numbers.below(5_000))) { [self] in
             // The time at which it is online again, in microseconds.
             world.gateway.replace(by: copy?.gateway, at: Int(scheduler.uptime / 1000))
+            world.checks.events.noteReset()
             world.checks.writes.noteReset(world.gateway.documents, copy: copy?.check)
             (isDatabaseOffline, isResetUnnoticed, lastReset, gatewayCopy) = (false, true, scheduler.uptime, nil)
             world.machine.dropCopy()

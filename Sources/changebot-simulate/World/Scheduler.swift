@@ -22,6 +22,8 @@ final class Scheduler {
     private(set) var uptime: Int64 = 1_000_000_000_000
     /// How much the wall clock is ahead of ``uptime``: it starts in November 2026.
     var wallLead: Int64 = 1_795_000_000_000_000_000
+    /// What the wall clock shows, in seconds since 1970.
+    var wallSeconds: Int { Int((uptime + wallLead) / 1_000_000_000) }
     /// How many works were done.
     private(set) var step = 0
     /// Whose work is being done.

@@ -40,7 +40,16 @@ final class World {
         Waits.observer = machine.pendingWaits
         SystemReplacement.install(scheduler, machine.disk, seed: systemSeed)
         gateway.noteWrite = { [unowned self] document, revision, parent in
-            checking { try checks.writes.note(document, revision, replacing: parent) }
+            checking {
+                if revision.author != .user {
+                    try checks.events.checkWrite(document, replacing: parent)
+                    try checks.times.checkWrite(document, replacing: parent, scheduler)
+                }
+                try checks.writes.note(document, revision, replacing: parent)
+            }
+        }
+        servers.receiver.note = { [unowned self] request, isAccepted in
+            checking { try checks.events.note(request, isAccepted: isAccepted, gateway) }
         }
         gateway.noteLocalWrite = { [unowned self] _, body in
             guard let checkpoint = body["checkpoint"], checkpoint.kind != .null else { return }
@@ -58,10 +67,19 @@ final class World {
     /// What is checked while the simulation runs.
     struct Checks {
         var writes = WriteCheck()
+        var events = EventCheck()
+        var times = TimeCheck()
         var logins = LoginCheck()
         var progress = ProgressCheck()
-        /// Documents and revisions of dead letters that were lost with their machine.
+        /// What was lost with a machine: documents and revisions of dead letters, and timers.
         var lostLetters: Set<String> = []
+        var lostTimers: Set<StateCheck.Timer> = []
+
+        func isExcused(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
+            if lostLetters.contains("\(document.id) \(revision.id)") { return true }
+            return Scenario.time(of: revision).map { lostTimers.contains(StateCheck.Timer(id: document.id, due: $0)) }
+                ?? false
+        }
     }
 
     var process: BotProcess? { machine.process }
@@ -135,6 +153,7 @@ final class World {
                 faults.note(.clockJump)
                 let jump = Int64(numbers.below(7_200)) - 3_600
                 story.tell("world", "the wall clock jumps by \(jump) s")
+                checks.times.noteJump(scheduler)
                 scheduler.wallLead += jump * 1_000_000_000
             }
         }
@@ -170,11 +189,20 @@ final class World {
     }
 
     /// What a document still needs from the bot; nil if it is as the rules want it, or a dead letter.
-    private func lack(of document: StoredDocument) -> String? {
+    ///
+    /// - Parameter isFinal: Whether timers have had time to fire, too.
+    private func lack(of document: StoredDocument, isFinal: Bool = false) -> String? {
         guard let winner = document.winner, !winner.isDeleted, let effect = Scenario.effect(on: winner) else {
             return nil
         }
-        guard !checks.lostLetters.contains("\(document.id) \(winner.id)") else { return nil }
+        if checks.isExcused(document, winner) { return nil }
+        if let due = Scenario.time(of: winner) {
+            if due > scheduler.wallSeconds - TimeCheck.delay { return nil }
+            // A checkpoint does not wait for timers.
+            let timer = StateCheck.Timer(id: document.id, due: due)
+            if !isFinal, process?.openState()?.timers().contains(timer) == true { return nil }
+        }
+        if effect == .event, checks.events.isAccepted(document, winner) { return nil }
         let letters = process?.openState()?.deadLetters() ?? []
         guard !letters.contains(where: { $0.id == document.id && $0.revision == winner.id }) else { return nil }
         return "still needs \(effect): \(winner.body.text)"
@@ -186,9 +214,10 @@ final class World {
                 Violation(guarantee: .reset, detail: "the bot has not read the new database from its beginning"))
         }
         for id in gateway.ids {
-            guard let document = gateway.documents[id], let lack = lack(of: document) else { continue }
+            guard let document = gateway.documents[id], let lack = lack(of: document, isFinal: true) else { continue }
             return fail(Violation(guarantee: .nothingIsLost, detail: "\(id) \(lack)"))
         }
+        checking { try checks.times.checkAtQuietMoment(gateway, process?.openState(), scheduler, checks.isExcused) }
         checking { try DeadLetterCheck.check(process?.openState()?.deadLetters() ?? [], gateway) }
         if violation == nil { story.tell("world", "everything is done") }
     }
