@@ -77,7 +77,7 @@ extension SimulatedGateway {
     // MARK: - _changes
 
     private func changes(_ request: GatewayMessage, _ reply: @escaping (GatewayAnswer) -> Void) throws {
-        guard let since = positions.position(request.query["since"] ?? "0") else {
+        guard let since = start(since: request.query["since"] ?? "0") else {
             return reply(error(400, "bad_request", "invalid since"))
         }
         if since.allSatisfy({ $0 == 0 }) { noteFeedFromBeginning() }
@@ -87,10 +87,19 @@ extension SimulatedGateway {
         guard request.query["feed"] == nil || isLongpoll else { throw UnknownRequest(summary: request.summary) }
         guard found.rows.isEmpty, isLongpoll else { return reply(feed(found, request)) }
         let timeout = Int(request.query["timeout"] ?? "") ?? 60_000
-        wait(.milliseconds(timeout)) { [self, scheduler] in
-            guard lag > .zero else { return reply(feed(changes(after: since), request)) }
-            scheduler.after(lag) { [self] in reply(feed(changes(after: since, lag: lag), request)) }
+        // A skipped change may have arrived meanwhile.
+        let answer = { [self] in
+            reply(feed(changes(after: start(since: request.query["since"] ?? "0") ?? since, lag: lag), request))
         }
+        wait(.milliseconds(timeout)) { [scheduler] in lag > .zero ? scheduler.after(lag, answer) : answer() }
+    }
+
+    /// While Sync Gateway still waits for the sequence after `LOW`, `LOW::SEQUENCE` continues after `SEQUENCE`. Otherwise,
+    /// and for a checkpoint, all changes after `LOW` are repeated.
+    private func start(since text: String) -> [Int]? {
+        let parts = text.split(separator: "::").compactMap { Int($0) }
+        guard parts.count == 2, parts[0] + 1 == skipped.min() else { return positions.position(text) }
+        return [parts[1]]
     }
 
     private func feed(

@@ -90,6 +90,8 @@ final class Machine {
     func replaceDisk(_ fault: FaultKind) {
         nextFiles = fault == .oldDisk ? copy : [:]
         // The bot may continue at the copy of its checkpoint in the database.
+        // Without the state, the bot has the database's mark only once it has read it, and events have other ids.
+        world.checks.events.noteReset()
         world.checks.lostTimers.formUnion(process?.openState()?.timers() ?? [])
         let letters = process?.openState()?.deadLetters() ?? []
         world.checks.lostLetters.formUnion(letters.map { "\($0.id) \($0.revision)" })

@@ -165,7 +165,11 @@ final class Operations {
     func noteMark() { marks += 1 }
 
     /// The bot reads the feed from its beginning.
-    func noteFeedFromBeginning() { isResetUnnoticed = false }
+    func noteFeedFromBeginning() {
+        isResetUnnoticed = false
+        // A new mark gives events other ids.
+        if hasLostMarks { world.checks.events.noteReset() }
+    }
 
     private func loseMarks() {
         guard !isResetUnnoticed else { return }
