@@ -36,6 +36,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         /// Counts what restarts a time limit.
         var limits = (exchange: 0, idle: 0)
         let began: Int64
+        var wasRefused = false
         /// Nil for a request without a login, and to other servers.
         let credentials: HTTPCredentials?
 
@@ -229,7 +230,10 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         answer.summary = "wrong password"
         world.story.tell("gateway", "bot \(owner) \(exchange.target.plain)\(answer.plain)")
         guard let credentials = exchange.credentials else { return }
-        for _ in 0..<(world.breakage == .repeatedLogin ? 3 : 1) {
+        // The bot has not sent a request twice that a proxy has repeated.
+        let count = world.breakage == .repeatedLogin ? 3 : exchange.wasRefused ? 0 : 1
+        exchange.wasRefused = true
+        for _ in 0..<count {
             world.checking { try world.checks.logins.noteSent(credentials, by: owner, at: exchange.began) }
         }
         world.scheduler.after(latency) { [self] in
