@@ -50,7 +50,9 @@ final class Operations {
         if world.faults.occurs(.lostMark, onceIn: 6) { loseMarks() }
         world.gateway.skipShare = world.faults.occurs(.skippedSequence, onceIn: 2) ? 5 : 0
         later { [self] in copyGateway() }
-        later { [self] in world.machine.copyDisk() }
+        later { [self] in
+            if !isResetUnnoticed { world.machine.copyDisk() }
+        }
     }
 
     /// The quiet time begins: everything works.
@@ -166,14 +168,15 @@ final class Operations {
 
     /// The bot reads the feed from its beginning.
     func noteFeedFromBeginning() {
-        isResetUnnoticed = false
         // A new mark gives events other ids.
-        if hasLostMarks { world.checks.events.noteReset() }
+        if isResetUnnoticed { world.checks.events.noteReset() }
+        isResetUnnoticed = false
     }
 
     private func loseMarks() {
         guard !isResetUnnoticed else { return }
         hasLostMarks = true
+        world.checks.events.comparesIDs = false
         world.gateway.losesMarks = true
         note(.lostMark, "the gateway does not keep local documents")
     }
