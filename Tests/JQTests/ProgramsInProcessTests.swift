@@ -21,7 +21,7 @@ import Testing
         let calls = try Self.programs.indices.flatMap { program in try inputs.map { try call(program, $0) } }
         let outcomes = await pool.run(calls)
         #expect(pool.processes.isEmpty == isInProcess)
-        return outcomes.map { "\($0)" }
+        return outcomes.map { "\($0.texts ?? []) \($0.error.map { "\($0)" } ?? "")" }
     }
 
     @Test func outcomesAreThoseOfAHelperProcess() async throws {

@@ -23,6 +23,7 @@ struct WriteCheck {
             return
         }
         written[document.id, default: (0, 0)].bots += 1
+        if Scenario.isTotal(document.id) { return try TotalCheck.checkWrite(document, revision, replacing: parent) }
         if let put = Scenario.putBody(document.id) { return try checkPut(document, revision, parent, put) }
         try checkOwnWrite(document, revision, parent)
         let numbers = written[document.id, default: (0, 0)]

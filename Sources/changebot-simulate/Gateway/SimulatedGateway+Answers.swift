@@ -52,6 +52,7 @@ extension SimulatedGateway {
         case ("GET", ""): reply(GatewayAnswer(information))
         case ("GET", "_changes"): try changes(request, reply)
         case ("POST", "_all_docs"): reply(try lookUp(request))
+        case ("GET", "_all_docs"): reply(try list(request))
         case ("POST", "_bulk_docs"): reply(try writeAll(request))
         case ("GET", let path) where path.hasPrefix("_local/"): reply(localDocument(path))
         case ("GET", let path) where !path.hasPrefix("_") && !path.contains("/"): reply(try document(path, request))
@@ -125,7 +126,7 @@ extension SimulatedGateway {
     }
 
     /// CouchDB writes its members first, and Sync Gateway last.
-    private func text(of revision: StoredRevision, _ id: String) -> String {
+    func text(of revision: StoredRevision, _ id: String) -> String {
         let own = #""_id":"\#(id)","_rev":"\#(revision.id)""# + (revision.isDeleted ? #","_deleted":true"# : "")
         let body = String(decoding: revision.body.bytes, as: UTF8.self)
         let attachments = revision.attachments.member

@@ -24,7 +24,7 @@ enum Scenario {
                 then:
                   - delete: {}
 
-            """ + (orders + [pictureRules, eventRules, programRules]).joined(separator: "\n")
+            """ + (orders + [pictureRules, eventRules, programRules, totalRules]).joined(separator: "\n")
     }()
 
     /// The same rules, and one that matches no document and has another name in each version.

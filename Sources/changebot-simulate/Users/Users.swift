@@ -33,6 +33,7 @@ final class Users {
     private func actOnce() {
         guard actions.values.reduce(0, +) < limit else { return }
         if numbers.chance(40) { return delete("account.\(numbers.pick(Scenario.accounts))") }
+        if numbers.chance(80) { return disturbTotal() }
         let id = numbers.pick(ids)
         switch numbers.below(20) {
         case 0, 1: delete(id)
@@ -63,6 +64,19 @@ final class Users {
         for attachment in winner.attachments { attachments[attachment.name] = .stub }
         if numbers.chance(5) { attachments = newAttachments(winner.attachments) }
         save("edits", id, "{\(members.joined(separator: ","))}", attachments, winner.id)
+    }
+
+    /// Deletes a document with totals, or writes wrong ones and another member into it.
+    private func disturbTotal() {
+        let id = "total.\(numbers.pick(Scenario.kinds))"
+        guard let winner = gateway.documents[id]?.winner, !winner.isDeleted else { return }
+        if numbers.chance(2) { return delete(id) }
+        count += 1
+        let members = winner.body.members.filter { !["n", "note"].contains($0.name) }
+            .map { String(decoding: $0.bytes, as: UTF8.self) }
+        save(
+            "edits", id, "{\((members + [#""n":\#(count)"#, #""note": \#(count)"#]).joined(separator: ","))}", [:],
+            winner.id)
     }
 
     private func delete(_ id: String) {
@@ -127,7 +141,7 @@ final class Users {
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
         switch numbers.below(21) {
-        case 0...4: members.append(#""type":"task""#)
+        case 0...4: members += [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
         case 8: members.append(#""type":"picture""#)

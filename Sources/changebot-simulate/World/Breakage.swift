@@ -37,6 +37,10 @@ enum Breakage: String, CaseIterable {
     case newEventID = "new-event-id"
     /// A program computes a wrong number.
     case wrongComputation = "wrong-computation"
+    /// The state forgets what a document adds to a total.
+    case forgottenContribution = "forgotten-contribution"
+    /// Every fifth write of a total is lost.
+    case lostTotal = "lost-total"
     /// The bot's clock is two minutes fast.
     case fastClock = "fast-clock"
     /// Timers are removed from the state.
@@ -55,6 +59,13 @@ enum Breakage: String, CaseIterable {
                 return count.isMultiple(of: 50)
             }
         case .overwrittenEdit: gateway.ignoresRevisions = true
+        case .lostTotal:
+            var count = 0
+            gateway.losesWrite = { id, author in
+                guard author != .user, Scenario.isTotal(id) else { return false }
+                count += 1
+                return count.isMultiple(of: 5)
+            }
         case .lostAttachment: gateway.losesStubs = true
         case .hiddenReset: gateway.hidesResets = true
         case .lostSequence: gateway.forgetsSkipped = true
@@ -104,19 +115,18 @@ enum Breakage: String, CaseIterable {
 
     /// Called with `last_seq` of each feed that the bot gets.
     func noteFeed(until last: String, stateIn directory: String) {
-        guard [.earlyCheckpoint, .forgottenTimer].contains(self),
-            let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite")
+        let statements: [Breakage: String] = [
+            .forgottenTimer: "DELETE FROM timer",
+            .forgottenContribution: "DELETE FROM contribution WHERE id IN (SELECT MIN(id) FROM contribution)",
+            .earlyCheckpoint: """
+            INSERT INTO checkpoint (sequence, rule_set, saved_at, run)
+            SELECT ?, rule_set, saved_at, run FROM checkpoint ORDER BY number DESC LIMIT 1
+            """,
+        ]
+        guard let statement = statements[self], let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite")
         else { return }
-        if self == .forgottenTimer {
-            try? database.write { try $0.execute(sql: "DELETE FROM timer") }
-            return
-        }
         try? database.write { database in
-            try database.execute(
-                sql: """
-                    INSERT INTO checkpoint (sequence, rule_set, saved_at, run)
-                    SELECT ?, rule_set, saved_at, run FROM checkpoint ORDER BY number DESC LIMIT 1
-                    """, arguments: [last])
+            try database.execute(sql: statement, arguments: self == .earlyCheckpoint ? [last] : [])
         }
     }
 }

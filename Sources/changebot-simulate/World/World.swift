@@ -217,6 +217,7 @@ final class World {
             guard let document = gateway.documents[id], let lack = lack(of: document, isFinal: true) else { continue }
             return fail(Violation(guarantee: .nothingIsLost, detail: "\(id) \(lack)"))
         }
+        checking { try TotalCheck.checkAtQuietMoment(gateway) }
         checking { try checks.times.checkAtQuietMoment(gateway, process?.openState(), scheduler, checks.isExcused) }
         checking { try DeadLetterCheck.check(process?.openState()?.deadLetters() ?? [], gateway) }
         if violation == nil { story.tell("world", "everything is done") }
