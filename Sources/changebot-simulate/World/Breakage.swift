@@ -1,3 +1,4 @@
+internal import Delivery
 internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
@@ -47,6 +48,22 @@ enum Breakage: String, CaseIterable {
     case forgottenTimer = "forgotten-timer"
     /// After a minute, no pause of the bot ends.
     case lostTimer = "lost-timer"
+
+    // In the delivery itself: see `InjectedFault`.
+    case skippedPut = "skipped-put"
+    case vanishedDeadLetter = "vanished-dead-letter"
+    case droppedChange = "dropped-change"
+    case passingCheckpoint = "passing-checkpoint"
+    case leakedMemory = "leaked-memory"
+
+    /// Whether it is an error in the delivery, which only debug builds can have.
+    var isInDelivery: Bool { InjectedFault(rawValue: rawValue) != nil }
+
+    func breakDelivery() {
+        #if DEBUG
+            InjectedFault.active = InjectedFault(rawValue: rawValue)
+        #endif
+    }
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {

@@ -60,6 +60,7 @@ final class World {
             faults.note(.skippedSequence)
             story.tell("gateway", "the feed passes \(sequence), and will show it later")
         }
+        breakage?.breakDelivery()
         breakage?.breakGateway(gateway)
         breakage?.breakClock(scheduler)
     }
