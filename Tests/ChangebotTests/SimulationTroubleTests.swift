@@ -48,4 +48,23 @@ import Testing
             #expect(line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0 > 50, "\(kind)")
         }
     }
+
+    /// Errors inside the delivery itself. Within 20,000 steps of one of four seeds.
+    @Test(
+        arguments: [
+            ("skipped-put", "1. Other documents are written first"),
+            ("vanished-dead-letter", "1. The checkpoint never passes unfinished work"),
+            ("dropped-change", "(1. Nothing is lost|Counts are right)"),
+            ("passing-checkpoint", "1. The checkpoint never passes unfinished work"),
+            ("leaked-memory", "1. Nothing is lost"),
+        ], ["couchdb", "sync-gateway"])
+    func errorInDeliveryIsFound(error: (name: String, guarantee: String), gateway: String) async throws {
+        let result = try await Program.simulate([
+            "--seed", "1", "--seeds", "4", "--gateway", gateway, "--steps", "20000", "--break", error.name,
+        ])
+        #expect(result.code == 1, "\(result.output)\(result.errors)")
+        #expect(try result.output.contains(Regex("guarantee  \(error.guarantee)")), "\(result.output)")
+        // What waits for memory says so.
+        if error.name == "leaked-memory" { #expect(result.output.contains(": memory to read a document")) }
+    }
 }
