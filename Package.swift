@@ -254,6 +254,7 @@ let package = Package(
             dependencies: [
                 "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "Encodings", "GatewayClient",
                 "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser, .grdb, .logging,
+                .serviceLifecycle,
             ],
             swiftSettings: settings),
 

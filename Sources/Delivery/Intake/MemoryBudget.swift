@@ -46,6 +46,7 @@ actor MemoryBudget {
 
     /// Returns room, and wakes readers if there is enough again.
     func returnRoom(bytes: Int, documents: Int) {
+        guard !InjectedFault.leakedMemory.isActive else { return }
         self.documents -= documents
         share.add(-bytes)
         wakeReadings()

@@ -161,7 +161,9 @@ actor CandidateQueue {
                 continue
             }
             busy[document] = nil
-            guard let next = waiting.removeValue(forKey: document) else { continue }
+            guard let next = waiting.removeValue(forKey: document), !InjectedFault.droppedChange.isActive else {
+                continue
+            }
             busy[document] = 1
             ready.append(next)
         }

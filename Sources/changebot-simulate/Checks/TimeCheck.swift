@@ -26,12 +26,17 @@ struct TimeCheck {
     /// At a quiet moment: what is due has fired, and the state has a timer for everything else. It may have others: a
     /// change for which there is no rule may pass before the timer of an earlier revision is stored.
     ///
+    /// - Parameter isExcused: Whether the record of a revision was lost with a machine.
     /// - Throws: ``Violation``.
-    func checkAtQuietMoment(_ gateway: SimulatedGateway, _ state: StateCheck?, _ scheduler: Scheduler) throws {
+    func checkAtQuietMoment(
+        _ gateway: SimulatedGateway, _ state: StateCheck?, _ scheduler: Scheduler,
+        _ isExcused: (StoredDocument, StoredRevision) -> Bool
+    ) throws {
         let now = scheduler.wallSeconds
         let timers = Set(state?.timers() ?? [])
         for id in gateway.ids {
-            guard let winner = gateway.documents[id]?.winner, let due = Scenario.time(of: winner), due > now,
+            guard let document = gateway.documents[id], let winner = document.winner, !isExcused(document, winner),
+                let due = Scenario.time(of: winner), due > now,
                 !timers.contains(StateCheck.Timer(id: id, due: due))
             else { continue }
             throw Violation(guarantee: .times, detail: "\(id) is due at \(due), and the state has no timer for that")

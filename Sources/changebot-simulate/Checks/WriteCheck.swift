@@ -44,6 +44,18 @@ struct WriteCheck {
         revision.author != .user && conflicts.isResolution(document, revision)
     }
 
+    /// The database was replaced.
+    ///
+    /// - Parameters:
+    ///   - documents: Those that it now has.
+    ///   - copy: The check when it was copied; nil for an empty database.
+    mutating func noteReset(_ documents: [String: StoredDocument], copy: WriteCheck?) {
+        count += 1
+        written = copy?.written ?? [:]
+        for (id, last) in lastAlive where last == .max && documents[id]?.body == nil { lastAlive[id] = count }
+        for (id, document) in documents where document.body != nil { lastAlive[id] = .max }
+    }
+
     private mutating func noteLife(of document: StoredDocument, _ parent: StoredRevision?) {
         // A document that is deleted now was there until now.
         if document.body != nil || parent?.isDeleted == false { lastAlive[document.id] = count }

@@ -9,6 +9,8 @@ struct GatewayMessage {
     let query: [String: String]
     var body: [UInt8]
     let author: StoredRevision.Author
+    /// How late the node that gets it sees writes.
+    var lag = Duration.zero
 
     /// For the story.
     var summary: String {
@@ -68,24 +70,38 @@ extension SimulatedGateway {
     }
 
     private var information: String {
-        let sequence = sequence(visible)
+        let sequence = positions.json(visible, salt: UInt64(startTime))
         return dialect == .couchDB
-            ? #"{"instance_start_time":"1795000000","db_name":"todo","purge_seq":"0-g1","update_seq":\#(sequence),"sizes":{"file":1,"external":1,"active":1},"props":{},"doc_del_count":0,"doc_count":\#(ids.count),"disk_format_version":8,"compact_running":false,"cluster":{"q":2,"n":1,"w":1,"r":1}}"#
-            : #"{"db_name":"todo","update_seq":\#(sequence),"committed_update_seq":\#(sequence),"instance_start_time":1795208996707529,"compact_running":false,"purge_seq":0,"disk_format_version":0,"state":"Online"}"#
+            ? #"{"instance_start_time":"\#(startTime)","db_name":"todo","purge_seq":"0-g1","update_seq":\#(sequence),"sizes":{"file":1,"external":1,"active":1},"props":{},"doc_del_count":0,"doc_count":\#(ids.count),"disk_format_version":8,"compact_running":false,"cluster":{"q":2,"n":1,"w":1,"r":1}}"#
+            : #"{"db_name":"todo","update_seq":\#(sequence),"committed_update_seq":\#(sequence),"instance_start_time":179\#(startTime),"compact_running":false,"purge_seq":0,"disk_format_version":0,"state":"Online"}"#
     }
 
     // MARK: - _changes
 
     private func changes(_ request: GatewayMessage, _ reply: @escaping (GatewayAnswer) -> Void) throws {
-        guard let since = positions.position(request.query["since"] ?? "0") else {
+        guard let since = start(since: request.query["since"] ?? "0") else {
             return reply(error(400, "bad_request", "invalid since"))
         }
-        let found = changes(after: since)
+        if since.allSatisfy({ $0 == 0 }) { noteFeedFromBeginning() }
+        let lag = request.lag
+        let found = changes(after: since, lag: lag)
         let isLongpoll = request.query["feed"] == "longpoll"
         guard request.query["feed"] == nil || isLongpoll else { throw UnknownRequest(summary: request.summary) }
         guard found.rows.isEmpty, isLongpoll else { return reply(feed(found, request)) }
         let timeout = Int(request.query["timeout"] ?? "") ?? 60_000
-        wait(.milliseconds(timeout)) { [self] in reply(feed(changes(after: since), request)) }
+        // A skipped change may have arrived meanwhile.
+        let answer = { [self] in
+            reply(feed(changes(after: start(since: request.query["since"] ?? "0") ?? since, lag: lag), request))
+        }
+        wait(.milliseconds(timeout)) { [scheduler] in lag > .zero ? scheduler.after(lag, answer) : answer() }
+    }
+
+    /// While Sync Gateway still waits for the sequence after `LOW`, `LOW::SEQUENCE` continues after `SEQUENCE`. Otherwise,
+    /// and for a checkpoint, all changes after `LOW` are repeated.
+    private func start(since text: String) -> [Int]? {
+        let parts = text.split(separator: "::").compactMap { Int($0) }
+        guard parts.count == 2, parts[0] + 1 == skipped.min() else { return positions.position(text) }
+        return [parts[1]]
     }
 
     private func feed(
@@ -105,7 +121,7 @@ extension SimulatedGateway {
             return #"{"seq":\#(sequence(reached)),"id":"\#(document.id)"\#(body),"changes":[\#(revisions)]\#(deleted)}"#
         }
         let reached = sequence(found.end)
-        let last = dialect == .couchDB ? reached : "\"\(reached)\""
+        let last = reached.hasPrefix("\"") ? reached : "\"\(reached)\""
         var answer = GatewayAnswer(
             "{\"results\":[\n\(rows.joined(separator: "\n,"))\n],\n\"last_seq\":\(last)}\n",
             summary: "\(rows.count) change\(rows.count == 1 ? "" : "s") up to \(reached)")
@@ -133,7 +149,9 @@ extension SimulatedGateway {
             return error(404, "not_found", "missing")
         }
         if let revision = request.query["rev"] {
-            guard let found = document.revision(revision) else { return error(404, "not_found", "missing") }
+            guard let found = document.revision(revision), !document.compacted.contains(revision) else {
+                return error(404, "not_found", "missing")
+            }
             return GatewayAnswer(sortedText(of: found, id))
         }
         return winner.isDeleted ? error(404, "not_found", "deleted") : GatewayAnswer(sortedText(of: winner, id))
@@ -220,21 +238,21 @@ extension SimulatedGateway {
     // MARK: - _local
 
     private func localDocument(_ path: String) -> GatewayAnswer {
-        guard let found = localDocuments[path] else { return error(404, "not_found", "missing") }
+        guard let found = content.localDocuments[path], !losesMarks else { return error(404, "not_found", "missing") }
         let body = String(decoding: found.body, as: UTF8.self)
         return GatewayAnswer(#"{"_id":"\#(path)","_rev":"0-\#(found.writes)"\#(body.isEmpty ? "" : ",")\#(body)}"#)
     }
 
     private func writeLocal(_ path: String, _ body: [UInt8]) throws -> GatewayAnswer {
         let root = try JSONText(body).root
-        let writes = localDocuments[path]?.writes ?? 0
+        let writes = content.localDocuments[path]?.writes ?? 0
         let given = root["_rev"]?.string
         // CouchDB does not compare the revision, and counts on from it.
         if dialect == .syncGateway, given ?? "0-0" != "0-\(writes)" {
             return error(409, "conflict", "Document update conflict")
         }
         let base = dialect == .couchDB ? Int(given?.dropFirst(2) ?? "0") ?? 0 : writes
-        localDocuments[path] = (base + 1, DocumentBody(root).bytes)
+        content.localDocuments[path] = (base + 1, DocumentBody(root).bytes)
         noteLocalWrite(path, root)
         return GatewayAnswer(status: 201, #"{"id":"\#(path)","ok":true,"rev":"0-\#(base + 1)"}"#)
     }

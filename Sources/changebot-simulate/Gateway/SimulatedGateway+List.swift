@@ -21,7 +21,7 @@ extension SimulatedGateway {
                 "{\"total_rows\":\(ids.count),\"offset\":0,\"rows\":[\n\(rows.joined(separator: ",\n"))\n]}\n",
                 summary: summary)
             : GatewayAnswer(
-                "{\"rows\":[\n\(rows.joined(separator: "\n,"))\n],\n\"total_rows\":\(rows.count),\"update_seq\":\(newest[0])}\n",
+                "{\"rows\":[\n\(rows.joined(separator: "\n,"))\n],\n\"total_rows\":\(rows.count),\"update_seq\":\(content.newest[0])}\n",
                 summary: summary)
     }
 }

@@ -12,7 +12,14 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         var isReceiver: Bool { if case .server(let server, _) = self { server is EventReceiver } else { false } }
         var isGateway: Bool { if case .gateway = self { true } else { false } }
 
-        /// Follows the name of the bot.
+        var writesMark: Bool {
+            if case .gateway(let message) = self {
+                message.method == "PUT" && message.path.hasPrefix("_local/")
+            } else {
+                false
+            }
+        }
+
         var plain: String {
             switch self {
             case .gateway(let message): message.plain
@@ -29,11 +36,13 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         /// Counts what restarts a time limit.
         var limits = (exchange: 0, idle: 0)
         let began: Int64
+        var wasRefused = false
+        /// Nil for a request without a login, and to other servers.
+        let credentials: HTTPCredentials?
 
-        init(
-            _ answer: CarriedAnswer, _ request: HTTPRequest, _ target: Target, _ fault: FaultKind?, at now: Int64
-        ) {
+        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ target: Target, _ fault: FaultKind?, at now: Int64) {
             (self.answer, self.request, self.target, self.fault, began) = (answer, request, target, fault, now)
+            credentials = target.isGateway ? request.credentials : nil
         }
     }
 
@@ -41,6 +50,8 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     /// The number of the process.
     private let owner: Scheduler.Owner
     private var exchanges: [UInt64: Exchange] = [:]
+    /// Answers that wait for the next one.
+    private var held: [UInt64: () -> Void] = [:]
     /// Tests of the other scheme.
     private var probes = 0
     private var numbers: SplitMix64
@@ -137,7 +148,12 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             let answer = server.answer(world.breakage?.broken(request) ?? request)
             tell("server", answer)
             reply(answer)
-        case .gateway(let message):
+        case .gateway(var message):
+            guard !world.operations.isDatabaseOffline else {
+                return fail(exchange, .connectionClosed, "the connection was closed")
+            }
+            if exchange.fault == .lateNode { message.lag = .milliseconds(200 + numbers.below(4_000)) }
+            guard isLoggedIn(exchange) else { return refuse(exchange) }
             do {
                 try world.gateway.answer(world.breakage?.broken(message) ?? message) { [world] answer in
                     tell("gateway", answer)
@@ -150,12 +166,20 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     private func handle(_ answer: GatewayAnswer, on exchange: Exchange) {
         switch exchange.fault {
         case .silence: break
+        case .reorderedAnswer:
+            let number = exchange.answer.id
+            held[number] = { [self] in send(answer, on: exchange) }
+            world.scheduler.after(.seconds(2)) { [self] in held.removeValue(forKey: number)?() }
         case .lostAnswer:
             world.scheduler.after(latency) { [self] in fail(exchange, .connectionClosed, "the connection was closed") }
         case .lateAnswer:
             let delay = Duration.milliseconds(1_000 + numbers.below(numbers.chance(4) ? 120_000 : 10_000))
             world.scheduler.after(delay) { [self] in send(answer, on: exchange) }
-        default: send(answer, on: exchange)
+        default:
+            send(answer, on: exchange)
+            let late = held.sorted { $0.key < $1.key }
+            held = [:]
+            for (_, send) in late { send() }
         }
     }
 
@@ -177,9 +201,44 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                 guard !isCut || world.breakage == .cutDownload && !exchange.target.isGateway else {
                     return fail(exchange, .connectionClosed, "the connection was closed")
                 }
-                if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
+                if exchange.target.writesMark, answer.status == 201, isOpen(exchange) { world.operations.noteMark() }
+                if let reached = answer.reached, isOpen(exchange) {
+                    world.process?.noteFeed()
+                    world.noteFeed(until: reached)
+                }
                 finish(exchange) { $0.end() }
             }
+        }
+    }
+
+    /// The gateway ends all connections.
+    func closeAll() {
+        for (_, exchange) in exchanges.sorted(by: { $0.key < $1.key }) {
+            fail(exchange, .connectionClosed, "the connection was closed")
+        }
+    }
+
+    // MARK: - Logins
+
+    private func isLoggedIn(_ exchange: Exchange) -> Bool {
+        exchange.credentials == nil
+            || exchange.credentials == .basic(user: "bot", password: world.operations.passwords.gateway)
+    }
+
+    private func refuse(_ exchange: Exchange) {
+        var answer = GatewayAnswer(status: 401, #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#)
+        answer.summary = "wrong password"
+        world.story.tell("gateway", "bot \(owner) \(exchange.target.plain)\(answer.plain)")
+        guard let credentials = exchange.credentials else { return }
+        // The bot has not sent a request twice that a proxy has repeated.
+        let count = world.breakage == .repeatedLogin ? 3 : exchange.wasRefused ? 0 : 1
+        exchange.wasRefused = true
+        for _ in 0..<count {
+            world.checking { try world.checks.logins.noteSent(credentials, by: owner, at: exchange.began) }
+        }
+        world.scheduler.after(latency) { [self] in
+            if isOpen(exchange) { world.checks.logins.noteRefused(credentials, of: owner, at: world.scheduler.uptime) }
+            send(answer, on: exchange, headers: [(name: "WWW-Authenticate", value: "Basic realm=\"gateway\"")])
         }
     }
 

@@ -48,6 +48,11 @@ struct ScenarioOptions: ParsableArguments {
         if let (name, _) = numbers.first(where: { $1.map { $0 <= 0 } == true }) {
             throw ValidationError("--\(name) must be positive")
         }
+        #if !DEBUG
+            if let breakage, breakage.isInDelivery {
+                throw ValidationError("--break \(breakage.rawValue) needs a debug build: swift build")
+            }
+        #endif
         if let seed, seed > UInt64.max - UInt64(seeds ?? 1) { throw ValidationError("--seed is too large") }
         do { _ = try faults.map { try TroubleRates($0) } } catch let error as TroubleRates.Invalid {
             throw ValidationError("--faults: \(error.message)")

@@ -28,6 +28,19 @@ enum Scenario {
                 + (orders + [pictureRules, eventRules, programRules, totalRules, conflictRules]).joined(separator: "\n")
     }()
 
+    /// The same rules, and one that matches no document and has another name in each version.
+    static func rules(version: Int) -> String {
+        guard version > 0 else { return rules }
+        return rules + """
+
+              - name: unused-\(version)
+                when: { type: nothing }
+                then:
+                  - merge: { unused: true }
+
+            """
+    }
+
     /// What a rule does to a document.
     enum Effect: Equatable, CustomStringConvertible {
         /// Adds this member at the end; puts this other document before.

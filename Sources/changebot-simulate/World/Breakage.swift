@@ -1,3 +1,4 @@
+internal import Delivery
 internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
@@ -23,6 +24,14 @@ enum Breakage: String, CaseIterable {
     case cutDownload = "cut-download"
     /// An attachment with other content counts as the one that a rule attaches.
     case wrongDigest = "wrong-digest"
+    /// A request to stop does not arrive.
+    case ignoredStop = "ignored-stop"
+    /// A proxy sends refused requests again.
+    case repeatedLogin = "repeated-login"
+    /// After a skipped sequence, the feed continues behind the newest one.
+    case lostSequence = "lost-sequence"
+    /// A database that was replaced keeps its mark and its start time.
+    case hiddenReset = "hidden-reset"
     /// An event that the receiver could not handle counts as accepted.
     case lostEvent = "lost-event"
     /// Each process gives an event another id.
@@ -43,6 +52,22 @@ enum Breakage: String, CaseIterable {
     case forgottenTimer = "forgotten-timer"
     /// After a minute, no pause of the bot ends.
     case lostTimer = "lost-timer"
+
+    // In the delivery itself: see `InjectedFault`.
+    case skippedPut = "skipped-put"
+    case vanishedDeadLetter = "vanished-dead-letter"
+    case droppedChange = "dropped-change"
+    case passingCheckpoint = "passing-checkpoint"
+    case leakedMemory = "leaked-memory"
+
+    /// Whether it is an error in the delivery, which only debug builds can have.
+    var isInDelivery: Bool { InjectedFault(rawValue: rawValue) != nil }
+
+    func breakDelivery() {
+        #if DEBUG
+            InjectedFault.active = InjectedFault(rawValue: rawValue)
+        #endif
+    }
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
@@ -65,6 +90,8 @@ enum Breakage: String, CaseIterable {
         case .lostResolution: gateway.losesReplicated = true
         case .deletedWinner: gateway.deletesWinner = true
         case .lostAttachment: gateway.losesStubs = true
+        case .hiddenReset: gateway.hidesResets = true
+        case .lostSequence: gateway.forgetsSkipped = true
         default: break
         }
     }

@@ -22,16 +22,41 @@ enum FaultKind: String, CaseIterable {
     case outage
     /// A server that rules contact is unreachable for a while.
     case serverOutage = "server-outage"
+    /// The request goes to a node of the gateway whose feed shows changes seconds later.
+    case lateNode = "late-node"
+    /// The answer arrives after the next one on another connection.
+    case reorderedAnswer = "reordered-answer"
     /// The process is killed between two steps, and started again.
     case kill
     /// The same, and the disk loses what was not synced.
     case powerFailure = "power-failure"
     /// The wall clock jumps.
     case clockJump = "clock-jump"
+    /// The process is asked to stop, as by SIGTERM, and started again.
+    case gracefulStop = "graceful-stop"
+    /// The rule file is replaced, and the process reads it again.
+    case reload
+    /// The password of the bot's user is changed at the gateway, and later in the bot's settings.
+    case passwordChange = "password-change"
+    /// The gateway forgets the bodies of old revisions.
+    case compaction
+    /// Sync Gateway's feed passes a sequence, and shows its change later.
+    case skippedSequence = "skipped-sequence"
+    /// The bot's state is replaced by an older copy.
+    case oldDisk = "old-disk"
+    /// The bot's state is lost.
+    case lostDisk = "lost-disk"
+    /// The database is replaced by an older copy.
+    case gatewayRestore = "gateway-restore"
+    /// The database is replaced by an empty one.
+    case gatewayReset = "gateway-reset"
+    /// The gateway does not keep local documents.
+    case lostMark = "lost-mark"
 
     /// Those that happen to a single request.
     static let ofRequests: [FaultKind] = [
         .refusedConnection, .unavailable, .lostRequest, .lostAnswer, .cutAnswer, .lateAnswer, .silence, .doubledRequest,
+        .lateNode, .reorderedAnswer,
     ]
     /// Those that happen to a process.
     static let ofProcesses: [FaultKind] = [.kill, .powerFailure]
@@ -75,13 +100,13 @@ final class Faults {
     /// The trouble of the next request; nil: none.
     ///
     /// - Parameter factor: How much more often it occurs than in requests to the gateway.
-    func ofNextRequest(factor: Int = 1) -> FaultKind? { shares.isEmpty ? nil : pick(shares, factor) }
+    func ofNextRequest(factor: Int = 1) -> FaultKind? { shares.isEmpty ? nil : pick(shares, of: 1_000_000 / factor) }
 
     /// How the process ends; nil if it continues. Asked at each step.
-    func ofNextStep() -> FaultKind? { ends.isEmpty ? nil : pick(ends, 1) }
+    func ofNextStep() -> FaultKind? { ends.isEmpty ? nil : pick(ends, of: 1_000_000) }
 
-    private func pick(_ shares: [(kind: FaultKind, share: Int)], _ factor: Int) -> FaultKind? {
-        var number = numbers.below(1_000_000 / factor)
+    private func pick(_ shares: [(kind: FaultKind, share: Int)], of all: Int) -> FaultKind? {
+        var number = numbers.below(all)
         for (kind, share) in shares {
             if number < share { return note(kind) }
             number -= share

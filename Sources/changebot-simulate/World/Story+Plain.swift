@@ -42,6 +42,8 @@ extension FaultKind {
         case .silence: "will never answer"
         case .doubledRequest: "repeats the request"
         case .outage, .serverOutage: "is away"
+        case .lateNode: "chooses a node that sees writes late"
+        case .reorderedAnswer: "will delay the answer until after another one"
         default: rawValue
         }
     }

@@ -17,7 +17,7 @@ extension World {
     /// Ends the simulation if the process can never continue, or computes without an end.
     func checkProgress() {
         guard let process, process.ending == nil else { return }
-        if progress.isStuck(story, step: scheduler.step) {
+        if checks.progress.isStuck(story, step: scheduler.step) {
             return stop("no progress: bot \(process.number) runs, but nothing happens")
         }
         guard scheduler.isIdle, !scheduler.hasWork(of: process.number), process.connection?.isIdle != false else {
@@ -35,7 +35,7 @@ extension World {
         let requests = (process.connection?.openRequests ?? []).map { request in
             "bot \(number), since \(story.time(at: request.since)): the answer, it \(request.plain)"
         }
-        let names = pendingWaits.names(of: number).map { wait in
+        let names = machine.pendingWaits.names(of: number).map { wait in
             "bot \(number), since \(story.time(at: wait.since)): \(wait.name)"
         }
         let times = scheduler.timers(of: number).map { due, isLost in
