@@ -184,8 +184,8 @@ let package = Package(
         .target(
             name: "Delivery",
             dependencies: [
-                "BotState", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Outside",
-                "Revisions", "Rules", .logging, .serviceLifecycle,
+                "BotState", "DocumentFlow", "Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON",
+                "Outside", "Revisions", "Rules", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(
@@ -252,9 +252,9 @@ let package = Package(
         .executableTarget(
             name: "changebot-simulate",
             dependencies: [
-                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "GatewayClient", "HTTPTransport",
-                "LosslessJSON",
-                "Rules", "TestKit", .argumentParser, .grdb, .logging,
+                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "Encodings", "GatewayClient",
+                "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser, .grdb, .logging,
+                .serviceLifecycle,
             ],
             swiftSettings: settings),
 

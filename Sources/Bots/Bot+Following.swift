@@ -38,7 +38,7 @@ extension Bot {
         let counts: Counts?
         let orders: Orders
         /// Raised when there may be a backfill to begin.
-        let ordered = Signal()
+        let ordered = Signal("an order about rules")
         let delivery: Delivery
 
         var ledger: Ledger { delivery.ledger }

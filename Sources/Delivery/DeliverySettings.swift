@@ -2,6 +2,7 @@ internal import BotState
 package import DocumentFlow
 internal import Encodings
 internal import GatewayClient
+package import HTTPTransport
 internal import Logging
 internal import ServiceLifecycle
 
@@ -77,5 +78,7 @@ extension Delivery {
         package var backoff = Backoff(base: .seconds(1))
         /// Knows which servers are down, for all parts of the run.
         package let receivers = ReceiverOutages()
+        /// Carries all requests to servers that are simulated in this process. Nil: they are sent over the network.
+        package var carrier: (any HTTPCarrier)?
     }
 }

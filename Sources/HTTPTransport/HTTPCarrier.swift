@@ -19,7 +19,7 @@ package protocol HTTPCarrier: Sendable {
 
 /// The answer of a ``HTTPCarrier`` to one request, which arrives in pieces: its head, then bytes, then an end.
 package final class CarriedAnswer: Sendable {
-    /// Unique for its client.
+    /// Unique in this process.
     package let id: UInt64
     private let flow: Locked<BodyFlow>
     private let reader: Locked<UnsafeContinuation<CurlTransfer.Head, Never>?>

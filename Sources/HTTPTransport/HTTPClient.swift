@@ -12,7 +12,8 @@ import Synchronization
 package final class HTTPClient: Sendable {
     let engine: CurlEngine
     private let configuration: HTTPClientConfiguration
-    private let nextID = Atomic<TransferID>(1)
+    /// For all clients, because they may share a carrier.
+    private static let nextID = Atomic<TransferID>(1)
 
     /// Starts the thread; opens no connection yet. If the system lacks resources, every request fails with
     /// `.outOfResources`.
@@ -41,7 +42,7 @@ package final class HTTPClient: Sendable {
     ///   404 or 503 is an answer, not an error.
     /// - Note: Source: `libcurl-multi(3)`.
     package func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse {
-        let id = nextID.wrappingAdd(1, ordering: .relaxed).oldValue
+        let id = Self.nextID.wrappingAdd(1, ordering: .relaxed).oldValue
         var flows = ExchangeFlows(body: Locked(BodyFlow(highWaterMark: configuration.highWaterMark)))
         let outcome: CurlTransfer.Head
         if let carrier = configuration.carrier {

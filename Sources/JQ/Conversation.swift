@@ -139,21 +139,34 @@ final class Conversation {
             }
             outputs.append(frame.content)
             return .continues
-        case .done: return .ends(.outputs(outputs))
+        case .unreadableInput where session.pendingBinding != nil:
+            let message = frame.text
+            throw .unreadableBinding(
+                name: session.pendingBinding?.name ?? "", message.contains("depth limit") ? nil : message)
+        default:
+            guard let answer = JQAnswer(ending: &frame, outputs, outputLimit: settings.outputLimit) else {
+                throw .processError("it sent an invalid answer")
+            }
+            return .ends(answer)
+        }
+    }
+}
+
+extension JQAnswer {
+    /// The answer that a frame ends; nil if it ends none.
+    init?(ending frame: inout Frame, _ outputs: JQOutputs, outputLimit: Int) {
+        switch FrameKind(rawValue: frame.kind) {
+        case .done: self = .outputs(outputs)
         case .compileError:
             let line = frame.takeInteger() ?? 0
-            return .ends(.failed(.notCompiled(JQCompileError(message: frame.text, line: line > 0 ? line : nil))))
-        case .programError: return .ends(.failed(.programError(frame.text)))
+            self = .failed(.notCompiled(JQCompileError(message: frame.text, line: line > 0 ? line : nil)))
+        case .programError: self = .failed(.programError(frame.text))
         case .unreadableInput:
             let message = frame.text
-            if let binding = session.pendingBinding {
-                throw .unreadableBinding(name: binding.name, message.contains("depth limit") ? nil : message)
-            }
-            return .ends(.failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message)))
-        case .notFinite: return .ends(.failed(.notFinite(frame.text)))
-        case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
-        case .limits, .binding, .program, .check, .call, .time, nil:
-            throw .processError("it sent an invalid answer")
+            self = .failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message))
+        case .notFinite: self = .failed(.notFinite(frame.text))
+        case .tooMuchOutput: self = .failed(.tooMuchOutput(limit: outputLimit))
+        default: return nil
         }
     }
 }

@@ -76,7 +76,7 @@ final class HelperSession {
 }
 
 extension JQBinding {
-    fileprivate func write(to frames: inout FrameWriter) {
+    func write(to frames: inout FrameWriter) {
         frames.begin(.binding)
         frames.append(counted: Array(name.utf8))
         frames.append(json)
@@ -85,7 +85,7 @@ extension JQBinding {
 }
 
 extension JQProgram {
-    fileprivate func write(to frames: inout FrameWriter) {
+    func write(to frames: inout FrameWriter) {
         frames.begin(.program)
         frames.append(locals.count)
         for name in locals { frames.append(counted: Array(name.utf8)) }

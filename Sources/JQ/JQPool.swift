@@ -18,6 +18,9 @@ package final class JQPool: Sendable {
         /// The maximum number of concurrent processes: one for each processor, from 2 to 8, but no more than fit with
         /// ``memoryLimit`` into half of the memory.
         package var helpers: Int
+        /// Whether programs run in this process, on the task that calls, for simulations. There is then no deadline, and
+        /// no limit of memory. Default false.
+        package var isInProcess = false
 
         /// Reads the memory and processors of the machine and its control groups once per process.
         package init() {
@@ -31,6 +34,8 @@ package final class JQPool: Sendable {
 
     private let queue: BatchQueue
     private let programCount: Int
+    /// Nil: programs run in helper processes.
+    private let inProcess: ProgramsInProcess?
 
     /// Does not start a process yet. `programs` should have passed ``JQCompiler/check(_:variables:)``: calls of an
     /// uncompilable program fail.
@@ -43,7 +48,9 @@ package final class JQPool: Sendable {
         if bindings.reduce(0, { $0 + $1.json.count }) > Self.smallBindingsLimit {
             settings.helpers = min(settings.helpers, 2)
         }
-        queue = BatchQueue(programs: JQPrograms(programs, bindings: bindings), settings: settings)
+        let all = JQPrograms(programs, bindings: bindings)
+        inProcess = settings.isInProcess ? .with(all, outputLimit: settings.outputLimit) : nil
+        queue = BatchQueue(programs: all, settings: settings)
     }
 
     deinit { queue.shutDown() }
@@ -65,7 +72,7 @@ package final class JQPool: Sendable {
 
     /// Starts a process and returns at once, so that the first call need not wait for the start.
     package func startSoon() {
-        guard programCount > 0 else { return }
+        guard programCount > 0, inProcess == nil else { return }
         queue.add(Batch([.check(programs: 0..<0)], cancellation: Locked(false), reduce: { $1 }) { _ in })
     }
 
@@ -139,6 +146,14 @@ package final class JQPool: Sendable {
         _ requests: [JQRequest], reduce: @escaping @Sendable (Int, JQAnswer) -> JQAnswer = { $1 }
     ) async -> [TimedAnswer] {
         guard !requests.isEmpty else { return [] }
+        if let inProcess {
+            await Task.yield()
+            return requests.enumerated().map { index, request in
+                var answer = inProcess.answer(request)
+                answer.answer = reduce(index, answer.answer)
+                return answer
+            }
+        }
         let parts = BatchParts(requests.count, queue.availableHelpers)
         let cancellation = Locked(false)
         return await withTaskCancellationHandler {

@@ -4,6 +4,8 @@ internal import HelperProcesses
 
 /// The helper process: reads frames and answers them.
 struct ProgramServer {
+    /// Whether the answers are kept for ``takeAnswers()``: it then is in the process that asks, without a deadline.
+    private let isInProcess: Bool
     /// Processor time of one call.
     private var deadline = Duration.zero
     /// Bytes of the outputs of one call.
@@ -13,13 +15,30 @@ struct ProgramServer {
     private var bindings = jv_object()
     private var answers = FrameWriter()
 
+    /// In a helper process, which gets its limits in a frame.
+    init() { isInProcess = false }
+
+    /// In the process that asks.
+    ///
+    /// - Parameter outputLimit: Bytes of the outputs of one call.
+    init(outputLimit: Int) {
+        isInProcess = true
+        self.outputLimit = outputLimit
+    }
+
+    /// The answers so far, as frames.
+    mutating func takeAnswers() -> [UInt8] {
+        defer { answers.removeAll(keepingCapacity: true) }
+        return answers.bytes
+    }
+
     mutating func serve() -> Never {
         // Otherwise jq aborts, as it does on an unsupported value.
         jv_nomem_handler({ _ in _exit(EXIT_FAILURE) }, nil)
         HelperInput.serve { frame in answer(&frame) }
     }
 
-    private mutating func answer(_ frame: inout Frame) {
+    mutating func answer(_ frame: inout Frame) {
         switch FrameKind(rawValue: frame.kind) {
         case .limits: take(&frame)
         case .binding: bind(&frame)
@@ -69,8 +88,8 @@ struct ProgramServer {
         guard let start = frame.takeInteger(), let end = frame.takeInteger(), 0...programs.count ~= end,
             0...end ~= start
         else { _exit(EXIT_FAILURE) }
-        HelperInput.setAlarm(Conversation.startingTime)
-        defer { HelperInput.setAlarm(nil) }
+        setAlarm(Conversation.startingTime)
+        defer { setAlarm(nil) }
         do throws(JQCompileError) {
             try CompiledProgram.check(programs.texts(start..<end)[...], bindings)
             send(.done)
@@ -81,8 +100,8 @@ struct ProgramServer {
         guard let index = frame.takeInteger(), 0..<programs.count ~= index, let now = frame.takeInteger(),
             let change = frame.takeCounted(), let match = frame.takeCounted()
         else { _exit(EXIT_FAILURE) }
-        HelperInput.setAlarm(deadline)
-        defer { HelperInput.setAlarm(nil) }
+        setAlarm(deadline)
+        defer { setAlarm(nil) }
         switch program(index) {
         case .failure(let error): send(error)
         case .success(let program):
@@ -140,10 +159,10 @@ struct ProgramServer {
     private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileError> {
         if let known = programs.called(index) { return known }
         // Compiling has a separate deadline.
-        HelperInput.setAlarm(Conversation.startingTime)
+        setAlarm(Conversation.startingTime)
         let result = programs.call(index, bindings)
         send(.ready)
-        HelperInput.setAlarm(deadline)
+        setAlarm(deadline)
         return result
     }
 
@@ -160,5 +179,11 @@ struct ProgramServer {
         flush()
     }
 
-    private mutating func flush() { HelperInput.send(&answers) }
+    private mutating func flush() {
+        if !isInProcess { HelperInput.send(&answers) }
+    }
+
+    private func setAlarm(_ deadline: Duration?) {
+        if !isInProcess { HelperInput.setAlarm(deadline) }
+    }
 }

@@ -83,7 +83,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
             return nextWaiter
         }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withNamedContinuation("a condition") { continuation in
                 let isOver = quietly { value in
                     // A task that is cancelled after this point finds the waiter.
                     if isMet(value) || Task.isCancelled { return true }

@@ -9,9 +9,12 @@ package final class Signal: Sendable {
     }
 
     private let state = Locked(State.quiet)
+    private let name: StaticString
 
     /// Starts in the state "not raised".
-    package init() {}
+    ///
+    /// - Parameter name: What it reports, for ``Waits``.
+    package init(_ name: StaticString = "a signal") { self.name = name }
 
     /// Raises the signal. Never blocks.
     package func raise() {
@@ -31,7 +34,7 @@ package final class Signal: Sendable {
     /// - Throws: `CancellationError`.
     package func wait() async throws {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withNamedContinuation(name) { continuation in
                 let isRaised = state.withLock { state in
                     if case .raised = state {
                         state = .quiet

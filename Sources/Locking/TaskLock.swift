@@ -26,7 +26,7 @@ package actor TaskLock {
             isTaken = true
             return
         }
-        await withCheckedContinuation { waiting.append($0) }
+        await withNamedContinuation("a lock") { waiting.append($0) }
     }
 
     private func give() {

@@ -1,8 +1,9 @@
-public import ArgumentParser
+internal import ArgumentParser
 internal import CSimulatedSystem
 internal import Foundation
-public import GatewayClient
 internal import Glibc
+internal import JQ
+internal import Rules
 
 /// Runs the bot, its gateway, users, disk and network in one process, on one thread, under one seed.
 @main
@@ -14,33 +15,16 @@ struct Simulate: ParsableCommand {
             The code is that of changebot run, from the feed to the checkpoint. The clock, the scheduler, the random \
             numbers, the network, the gateway and the end of the disk's files are simulated, and the seed decides about \
             all of them. A run with one seed can be repeated exactly: changebot-simulate --seed N. \
-            Exit codes: 0 if all guarantees hold, 1 if not, 64 for wrong options.
+            Exit codes: 0 if all guarantees hold, 1 if not, 64 for wrong options, 65 for a plan that is not valid, 66 if \
+            its file is missing.
             """)
 
-    @Option(help: "The seed. Even seeds simulate Sync Gateway, and odd ones CouchDB.")
-    var seed: UInt64 = 1
-
-    @Option(help: "How many seeds, from the first one. Each is a simulation of its own, in its own process.")
-    var seeds = 1
-
-    @Option(help: "The number of steps after which a simulation ends.")
-    var steps = 100_000
+    @OptionGroup var scenario: ScenarioOptions
 
     @Option(help: "End at this step, and print what happened before it.")
     var until: Int?
 
-    @Option(help: "The kinds of trouble: all, none, or names with commas. --list-faults prints the names.")
-    var faults = "all"
-
-    @Option(help: "Simulate this server only: sync-gateway or couchdb.")
-    var gateway: GatewayDialect?
-
-    @Option(
-        name: .customLong("break"),
-        help: "Put in an error on purpose: \(Breakage.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var breakage: Breakage?
-
-    @Option(help: "With --seeds: how many simulations run at the same time.")
+    @Option(help: "With several seeds: how many simulations run at the same time.")
     var parallel = 2
 
     @Option(help: ArgumentHelp("Write the result to this file.", visibility: .private))
@@ -49,46 +33,71 @@ struct Simulate: ParsableCommand {
     @Flag(help: "Print each event.")
     var story = false
 
+    @Flag(help: "After a failure, look for a shorter run with the same failure, and print its command.")
+    var shrink = false
+
     @Flag(help: "Print the kinds of trouble.")
     var listFaults = false
 
     static func main() {
+        JQHelper.serveIfAsked()
         csimulated_system_fix_addresses(CommandLine.unsafeArgv)
         main(nil)
     }
 
     func validate() throws {
-        guard seeds > 0, steps > 0, parallel > 0 else {
-            throw ValidationError("--seeds, --steps and --parallel must be positive")
+        guard parallel > 0 else { throw ValidationError("--parallel must be positive") }
+        if let until, until <= 0 { throw ValidationError("--until must be positive") }
+        guard !shrink || (until == nil && !story) else {
+            throw ValidationError("--shrink runs many simulations: leave out --until and --story")
         }
-        guard seeds == 1 || (until == nil && !story) else {
-            throw ValidationError("--until and --story are for one seed: leave out --seeds")
-        }
-        guard seed <= UInt64.max - UInt64(seeds) else { throw ValidationError("--seed is too large") }
-        _ = try faultKinds()
     }
 
     func run() throws {
-        if listFaults { return print(FaultKind.allCases.map(\.rawValue).joined(separator: "\n")) }
-        guard seeds > 1 else { return try runOne() }
-        var table = FaultTable()
-        var hasFailed = false
-        let children = ChildSimulations(options: childOptions, parallel: parallel)
-        try children.run(seed..<seed + UInt64(seeds)) { result in
-            print(result.text(showsRecent: false))
-            table.add(result)
-            hasFailed = result.guarantee != nil
-            return !hasFailed
+        if listFaults {
+            return print(FaultKind.allCases.map { "\($0.rawValue), per \($0.unit)" }.joined(separator: "\n"))
         }
-        print(table.text)
-        if hasFailed { throw ExitCode(1) }
+        let simulations = try readSimulations()
+        if simulations.count == 1, let only = simulations.first, !shrink { return try runOne(only) }
+        guard until == nil, !story else {
+            throw ValidationError("--until and --story are for one seed: leave out --seeds")
+        }
+        try runAll(simulations)
     }
 
-    private func runOne() throws {
-        let settings = SimulationSettings(
-            seed: seed, dialect: gateway ?? (seed.isMultiple(of: 2) ? .syncGateway : .couchDB),
-            faults: try faultKinds(), breakage: breakage, showsStory: story)
-        let found = try Simulation(settings: settings).run(until: until ?? steps)
+    private func readSimulations() throws -> [SimulationSettings] {
+        do { return try scenario.simulations() } catch let error as RuleFilesError {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            throw ExitCode(error.kind == .missing ? 66 : error.kind == .usage ? 64 : 65)
+        }
+    }
+
+    /// Until the first failure.
+    private func runAll(_ simulations: [SimulationSettings]) throws {
+        var table = FaultTable()
+        var failure: (settings: SimulationSettings, result: SimulationResult)?
+        let children = ChildSimulations(parallel: parallel)
+        try children.run(simulations) { settings, result in
+            print(result.text(showsRecent: false))
+            table.add(result)
+            if result.guarantee != nil { failure = (settings, result) }
+            return failure == nil
+        }
+        print(table.text)
+        guard let failure else { return }
+        if shrink {
+            var shrinker = Shrinker(failure.settings, failure.result, children)
+            print("", try shrinker.shrink().text(showsRecent: true), separator: "\n")
+        }
+        throw ExitCode(1)
+    }
+
+    /// In this process.
+    private func runOne(_ settings: SimulationSettings) throws {
+        var settings = settings
+        settings.showsStory = story
+        settings.steps = until ?? settings.steps
+        let found = try Simulation(settings: settings).run()
         if let result { return try JSONEncoder().encode(found).write(to: URL(fileURLWithPath: result)) }
         print(found.text(showsRecent: until != nil && !story, hidesRecent: story))
         if !story {
@@ -98,28 +107,4 @@ struct Simulate: ParsableCommand {
         }
         if found.guarantee != nil { throw ExitCode(1) }
     }
-
-    private var childOptions: [String] {
-        ["--steps", String(steps), "--faults", faults] + (gateway.map { ["--gateway", $0.rawValue] } ?? [])
-            + (breakage.map { ["--break", $0.rawValue] } ?? [])
-    }
-
-    private func faultKinds() throws -> [FaultKind] {
-        switch faults {
-        case "all": return FaultKind.allCases
-        case "none": return []
-        default:
-            return try faults.split(separator: ",").map { name in
-                guard let kind = FaultKind(rawValue: String(name)) else {
-                    throw ValidationError(
-                        "there is no trouble '\(name)': use \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))"
-                    )
-                }
-                return kind
-            }
-        }
-    }
 }
-
-extension GatewayDialect: ExpressibleByArgument {}
-extension Breakage: ExpressibleByArgument {}

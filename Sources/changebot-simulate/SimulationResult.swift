@@ -16,8 +16,12 @@ struct SimulationResult: Codable {
     /// The broken guarantee, and how; nil: all hold.
     let guarantee: String?
     let detail: String?
+    /// After a failure: what each task of the bot waits for.
+    let waits: [String]
     /// The last lines of the story.
     let recent: [String]
+    /// The command that repeats it.
+    let replay: String
 
     /// A line, and after a failure the story before it.
     ///
@@ -31,8 +35,7 @@ struct SimulationResult: Codable {
         let lines =
             recent + [
                 "", "FAILED  \(summary)", "guarantee  \(guarantee)", "found      \(detail ?? "")",
-                "replay     changebot-simulate --seed \(seed) --gateway \(gateway) --until \(steps)",
-            ]
+            ] + waits.map { "waits      \($0)" } + ["replay     \(replay)"]
         return lines.joined(separator: "\n")
     }
 }

@@ -4,8 +4,30 @@ internal import GatewayClient
 struct SimulationSettings {
     var seed: UInt64
     var dialect: GatewayDialect
-    var faults: [FaultKind]
+    /// The step at which it ends.
+    var steps: Int
+    var faults = TroubleRates.all
+    /// How many documents users write.
+    var documents = 40
+    /// How often users act at most; nil: again and again.
+    var actions: Int?
     var breakage: Breakage?
     /// Whether each event is printed.
     var showsStory = false
+
+    /// The options of the command that runs it.
+    var options: [String] {
+        let defaults = SimulationSettings(seed: seed, dialect: dialect, steps: steps)
+        var options = ["--seed", String(seed), "--gateway", dialect.rawValue]
+        if faults != defaults.faults { options += ["--faults", faults.text] }
+        if documents != defaults.documents { options += ["--documents", String(documents)] }
+        if let actions { options += ["--actions", String(actions)] }
+        if let breakage { options += ["--break", breakage.rawValue] }
+        return options
+    }
+
+    /// The command that repeats it up to a step.
+    func replay(until step: Int) -> String {
+        (["changebot-simulate"] + options + ["--until", String(step)]).joined(separator: " ")
+    }
 }

@@ -52,7 +52,7 @@ package struct DatabaseResetDetector: Sendable {
         self.lostMark = lostMark
     }
     private let checkedAt = Locked(ContinuousClock.now)
-    private let answered = Signal()
+    private let answered = Signal("an answer of the feed")
 
     /// Longer than a longpoll, after which the mark is checked anyway; shorter than the minute within which a reset
     /// must be noticed.

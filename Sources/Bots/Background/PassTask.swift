@@ -23,7 +23,7 @@ struct PassTask: BackgroundTask {
     let isOneShot: Bool
     let logger: Logger
     private var times: PassTimes?
-    let woken = Signal()
+    let woken = Signal("a pass over all documents")
 
     init(
         _ schedules: [ScheduledRules], paused: Set<String> = [],
@@ -92,7 +92,7 @@ struct CatchUpTask: BackgroundTask {
     let delivery: Delivery
     /// All rules.
     let ruleSet: RuleSet
-    let woken = Signal()
+    let woken = Signal("a pass over all documents")
     private var isDone = false
 
     init(_ changed: [String], _ runner: PassRunner, _ delivery: Delivery, _ ruleSet: RuleSet) {

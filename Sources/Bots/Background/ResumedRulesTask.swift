@@ -21,7 +21,7 @@ struct ResumedRulesTask: BackgroundTask {
     /// The rules of the bot.
     let ruleSet: RuleSet
     let settings: BotSettings
-    let woken = Signal()
+    let woken = Signal("resumed rules")
     private var waiting: [PausedRule]
     private var notBefore = ContinuousClock.Instant.now
 

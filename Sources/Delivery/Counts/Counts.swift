@@ -28,7 +28,7 @@ package final class Counts: Sendable {
     private let aggregates: [AggregateRule]
     private let state: Locked<State>
     /// Raised when a total has changed, or may be written from now on.
-    package let changed = Signal()
+    package let changed = Signal("changed counts")
 
     /// Nil if no rule counts. If no other process counts, deletes what the ledger has about other rules.
     package static func open(_ ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {

@@ -31,7 +31,7 @@ final class DeadLetterLog: Sendable {
     private let stateOptions: String?
     private let counts = Locked<[String: Count]>([:])
     /// Raised when a dead letter was only counted.
-    private let hasMore = Signal()
+    private let hasMore = Signal("dead letters to log")
 
     /// - Parameter isDryRun: Dead letters are not saved: the messages say "would".
     init(_ logger: Logger, isDryRun: Bool, stateOptions: String? = nil) {

@@ -35,7 +35,10 @@ package struct Intake {
         let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
         let tickets = await progress.advance(
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
-        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
+        let isFinished = InjectedFault.passingCheckpoint.isActive
+        if isFinished { await progress.finish(tickets) }
+        try await submit(
+            zip(filtered.matches, tickets).map { $0.candidate(ticket: isFinished ? nil : $1) }, highestDeadLetterNumber)
         if mode.endsOnceSettled, let counts, let rows { try await decideAgain(counts.outdated(among: rows)) }
         // `dead-letters retry` may have requested that documents are counted again.
         if rows != nil { counts?.noteChange() }

@@ -46,6 +46,7 @@ actor MemoryBudget {
 
     /// Returns room, and wakes readers if there is enough again.
     func returnRoom(bytes: Int, documents: Int) {
+        guard !InjectedFault.leakedMemory.isActive else { return }
         self.documents -= documents
         share.add(-bytes)
         wakeReadings()
@@ -67,7 +68,7 @@ actor MemoryBudget {
         while !hasRoom {
             try Task.checkCancellation()
             await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
+                await withNamedContinuation("room in the memory budget") { continuation in
                     waiting.append(continuation)
                     wakeWhenOthersFreeMemory()
                 }
@@ -150,7 +151,7 @@ actor MemoryBudget {
         while !mayRead(portion, isFirst: readings[portion.purpose, default: 0] == 0) {
             try Task.checkCancellation()
             await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
+                await withNamedContinuation("memory to read a document") { continuation in
                     waitingToRead.append(continuation)
                     wakeWhenOthersFreeMemory()
                 }

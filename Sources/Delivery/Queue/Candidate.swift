@@ -61,6 +61,14 @@ package struct Candidate: Sendable {
         return reason.leaves.map { $0.count > 1 } ?? reason.isRetry
     }
 
+    /// The leaf revisions that the feed named. Nil if they must be requested: the document was read again, and another
+    /// leaf wins now. The former winner may have been deleted, and the server may still have its body, so an outdated
+    /// list could let a policy delete the only leaf that is left.
+    var knownLeaves: [RevisionID]? {
+        guard let leaves = reason.leaves, leaves.first == content.revision else { return nil }
+        return leaves
+    }
+
     // MARK: - Merging
 
     /// Merges this candidate into a newer change of the same document.

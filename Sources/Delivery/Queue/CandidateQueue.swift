@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Locking
 internal import Rules
 
 /// Passes candidates from readers to writers: one at a time per document, otherwise in order of arrival.
@@ -74,7 +75,7 @@ actor CandidateQueue {
         while !mayTake, !isAborted {
             if isFinished, busy.isEmpty { return [] }
             await withTaskCancellationHandler {
-                await withCheckedContinuation { idleWriters.append($0) }
+                await withNamedContinuation("documents to process") { idleWriters.append($0) }
             } onCancel: {
                 // Runs after this actor has stored the continuation, because the actor is not free before.
                 Task { await abort() }
@@ -138,7 +139,7 @@ actor CandidateQueue {
     func waitUntilIdle() async -> Bool {
         while !busy.isEmpty, !isAborted {
             await withTaskCancellationHandler {
-                await withCheckedContinuation { waitingForIdle.append($0) }
+                await withNamedContinuation("the end of the work") { waitingForIdle.append($0) }
             } onCancel: {
                 Task { await abort() }
             }
@@ -160,7 +161,9 @@ actor CandidateQueue {
                 continue
             }
             busy[document] = nil
-            guard let next = waiting.removeValue(forKey: document) else { continue }
+            guard let next = waiting.removeValue(forKey: document), !InjectedFault.droppedChange.isActive else {
+                continue
+            }
             busy[document] = 1
             ready.append(next)
         }
@@ -220,7 +223,7 @@ actor CandidateQueue {
         while !isAborted {
             if let due = postponed.lazy.map(\.due).min() { return due }
             await withTaskCancellationHandler {
-                await withCheckedContinuation { idleTimer = $0 }
+                await withNamedContinuation("a postponed document") { idleTimer = $0 }
             } onCancel: {
                 Task { await abort() }
             }

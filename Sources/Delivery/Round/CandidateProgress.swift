@@ -141,8 +141,9 @@ extension CandidateProgress {
 extension CandidateProgress {
     /// The result of the decision.
     enum DecisionResult: Sendable {
-        /// This rule set wrote the revision after a completed decision.
-        case ownRevision
+        /// This rule set wrote the revision after a completed decision. `isCounted`: its contributions to totals must be
+        /// recorded nevertheless, because another leaf may have won in between.
+        case ownRevision(isCounted: Bool)
         case plan(Plan, PlanResult)
         /// Only its counts were requested. `failure`: a dead letter if they can't be computed.
         case counted(failure: DeadLetter?)
@@ -164,8 +165,8 @@ extension CandidateProgress {
 
     mutating func take(_ decided: DecisionResult) -> Command {
         switch decided {
-        case .ownRevision:
-            guard candidate.reason.isFromCount || candidate.reason.recount != nil else {
+        case .ownRevision(let isCounted):
+            guard isCounted || candidate.reason.isFromCount || candidate.reason.recount != nil else {
                 return apply(.end(.skipped))
             }
             candidate.reason.countsOnly = true

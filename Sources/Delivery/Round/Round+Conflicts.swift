@@ -49,7 +49,7 @@ extension Round {
         let budget = context.flow.budget
         do {
             let read = try await resolver.conflicts(
-                among: places.map { (active[$0].candidate.id, active[$0].candidate.reason.leaves) },
+                among: places.map { (active[$0].candidate.id, active[$0].candidate.knownLeaves) },
                 LeavesPortion(limit: portion.limit, isSingle: portion.isSingle))
             await budget.end(portion, bytes: Content.copies * read.byteCount, of: reading)
             return read

@@ -28,7 +28,9 @@ extension Round {
             if case .noProcess = answer { undecided += 1 }
             let known = active[index].known
             let isUnchanged = known.isOwnRevision && answer.isSame(as: known.lastSeen)
-            follow(active[index].take(isUnchanged ? .ownRevision : answer), of: index)
+            // Its plan has the contributions to totals.
+            if !isUnchanged || context.state.counts != nil { follow(active[index].take(answer), of: index) }
+            if isUnchanged { follow(active[index].take(ownRevision), of: index) }
         }
         removeFinished()
         await holdEffects(largeEffects)
@@ -106,11 +108,13 @@ extension Round {
             if case .renamed = seen, !reason.isFromCount, reason.recount == nil {
                 active[index].known.onlyLearns = true
             } else {
-                follow(active[index].take(.ownRevision), of: index)
+                follow(active[index].take(ownRevision), of: index)
             }
         }
         removeFinished()
     }
+
+    private var ownRevision: CandidateProgress.DecisionResult { .ownRevision(isCounted: context.state.counts != nil) }
 
     private mutating func readTimes() async throws {
         guard let timers = context.state.timers, context.mode.decidesChanges else { return }

@@ -16,7 +16,7 @@ extension RoundContext {
         await targets.busy.noteWrites(outcomes.writtenDocuments.map { DocumentAddress(keyspace: nil, id: $0) })
         await decideAgain(outcomes.changedAgain)
         outcomes.keepDeadLetters(await progress.admit(outcomes.deadLettered.count, settings.errorLimit))
-        let deadLetters = outcomes.deadLetters
+        let deadLetters = InjectedFault.vanishedDeadLetter.isActive ? [] : outcomes.deadLetters
         state.deadLetterLog.report(deadLetters)
         settings.observe(deadLetters)
         let record = try await record(of: outcomes, deadLetters)

@@ -123,7 +123,7 @@ extension Downloads {
         if sources.isEmpty { return nil }
         try self.init(
             sources, ledger: ledger, settings.retries, settings.outside.backoff,
-            settings.outside.receivers.makeReporter(settings.observer), logger)
+            settings.outside.receivers.makeReporter(settings.observer), logger, carrier: settings.outside.carrier)
     }
 }
 
@@ -135,6 +135,6 @@ extension WebhookSender {
         try self.init(
             accesses, settings.retries, settings.outside.backoff,
             settings.outside.receivers.makeReporter(settings.observer),
-            logger, now: settings.now)
+            logger, carrier: settings.outside.carrier, now: settings.now)
     }
 }

@@ -13,6 +13,7 @@ struct PutStage: EffectStage {
     func applies(to plan: Plan) -> Bool { !plan.decision.puts.isEmpty }
 
     mutating func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
+        if InjectedFault.skippedPut.isActive { return plans.map { _ in .done(hasEffect: true) } }
         let result = try await write(context.puts(of: plans), plans.map(context.trigger))
         return plans.indices.map(result.answer)
     }

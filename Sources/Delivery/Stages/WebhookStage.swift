@@ -13,7 +13,7 @@ struct WebhookBatch: Sendable {
     /// Of what is in memory for them, except documents from the feed.
     let readings: [MemoryBudget.Reading]
     /// Raised once all are settled, put back or postponed.
-    let ended = Signal()
+    let ended = Signal("the end of a webhook")
 
     /// How long a writer waits for receivers before it continues with other changes.
     static let maxWriterWait: Duration = .milliseconds(100)

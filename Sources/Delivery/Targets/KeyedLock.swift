@@ -1,3 +1,5 @@
+internal import Locking
+
 /// Lets tasks use the same keys one after the other, and different keys concurrently.
 ///
 /// A task locks all keys that it needs at once, so there is no deadlock. Tasks get a key in the order of their
@@ -11,7 +13,7 @@ actor KeyedLock<Key: Hashable & Sendable> {
         guard !isFree(keys) || waiting.contains(where: { !$0.keys.isDisjoint(with: keys) }) else {
             return taken.formUnion(keys)
         }
-        await withCheckedContinuation { waiting.append((keys, $0)) }
+        await withNamedContinuation("the lock of a document") { waiting.append((keys, $0)) }
     }
 
     func unlock(_ keys: Set<Key>) {

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 package import GatewayClient
+internal import Locking
 internal import Logging
 internal import LosslessJSON
 internal import Rules
@@ -37,7 +38,7 @@ actor SharedSearch {
         while true {
             if let result = results.removeValue(forKey: number) { return try result.get() }
             if isRunning {
-                await withCheckedContinuation { waiters.append($0) }
+                await withNamedContinuation("the search of another writer") { waiters.append($0) }
             } else {
                 await runPass()
             }

@@ -25,7 +25,7 @@ package final class DocumentTimers: Sendable {
     private let isShared: Bool
     private let state = Locked(State())
     /// Raised to wake the task that fires timers.
-    package let changed = Signal()
+    package let changed = Signal("a changed timer")
 
     /// - Parameters:
     ///   - rules: The names of the run's rules with `at:`. Deletes the times of all others, unless the state is shared.

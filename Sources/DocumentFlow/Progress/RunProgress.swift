@@ -13,11 +13,11 @@ package actor RunProgress {
     private let observer: (any RunObserver)?
     private var current: Position
     /// Raised whenever the run starts to catch up.
-    package nonisolated let catchesUp = Signal()
+    package nonisolated let catchesUp = Signal("new changes to catch up with")
     /// Checks the expiry of written documents.
     package nonisolated let expiry = ExpiryWatch()
     /// Raised when all changes that were read are finished.
-    private nonisolated let settled = Signal()
+    private nonisolated let settled = Signal("finished changes")
 
     /// This number of changes is soon saved even if none of them needed work: after a crash all would be read again.
     private static let savedChangeCount = 1000
@@ -186,7 +186,7 @@ package actor RunProgress {
     /// - Returns: False once the run has ended.
     package func waitUntilCheckpointIsDue() async -> Bool {
         while !isCheckpointDue, !isEnded {
-            await withCheckedContinuation { waiting = $0 }
+            await withNamedContinuation("a checkpoint to save") { waiting = $0 }
         }
         return !isEnded
     }

@@ -1,5 +1,6 @@
 package import BotState
 package import DocumentFlow
+package import HTTPTransport
 internal import Locking
 package import Logging
 package import Rules
@@ -24,9 +25,9 @@ package actor Downloads {
     private var cache = DownloadCache()
     private var servers: [String: DownloadServer] = [:]
     /// Documents that wait for a response, or for a request to begin.
-    private var waiters: [ObjectIdentifier: Signal] = [:]
+    private var waiters: [Signal] = []
     private var cleanup: Task<Void, Never>?
-    private let clients = OutsideClients(highWaterMark: 256 << 10)
+    private let clients: OutsideClients
     /// Why the run must end. Nil: it continues.
     private var end: RunError?
 
@@ -35,16 +36,19 @@ package actor Downloads {
     /// - Parameters:
     ///   - sources: The sources of all rules.
     ///   - backoff: The waits between attempts at a failing server.
+    ///   - carrier: Carries all requests to servers that are simulated in this process. Nil: they are sent over the
+    ///     network.
     /// - Throws: `RunError` with `.badConfiguration` if a file is unusable.
     package init(
         _ sources: Set<DownloadSource>, ledger: Ledger, _ retries: RetryPolicy.Settings, _ backoff: Backoff,
-        _ reporter: ReceiverOutages.Reporter, _ logger: Logger
+        _ reporter: ReceiverOutages.Reporter, _ logger: Logger, carrier: (any HTTPCarrier)? = nil
     ) throws(RunError) {
         self.ledger = ledger
         self.retries = retries
         self.backoff = backoff
         self.reporter = reporter
         self.logger = logger
+        clients = OutsideClients(highWaterMark: 256 << 10, carrier: carrier)
         secrets = SecretContents(logger)
         for source in sources { try secrets.check(source.files, warns: true) }
     }
@@ -184,14 +188,14 @@ package actor Downloads {
     /// Returns when a response has arrived or contents were released, at the latest at the deadline.
     private func change(by deadline: Instant) async {
         let signal = Signal()
-        waiters[ObjectIdentifier(signal)] = signal
-        defer { waiters[ObjectIdentifier(signal)] = nil }
+        waiters.append(signal)
+        defer { waiters.removeAll { $0 === signal } }
         // Callers check for cancellation themselves.
         try? await signal.wait(until: deadline)
     }
 
     private func wake() {
-        for waiter in waiters.values { waiter.raise() }
+        for waiter in waiters { waiter.raise() }
     }
 
     private func isSlow(_ request: DownloadRequest, _ now: Instant) -> Bool {

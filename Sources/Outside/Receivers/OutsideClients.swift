@@ -10,9 +10,15 @@ final class OutsideClients: Sendable {
 
     /// How many bytes of a response are buffered at most.
     private let highWaterMark: Int
+    private let carrier: (any HTTPCarrier)?
     private let clients = Locked<[[CertificateFile]: (client: HTTPClient, versions: Versions)]>([:])
 
-    init(highWaterMark: Int) { self.highWaterMark = highWaterMark }
+    /// - Parameter carrier: Carries all requests to servers that are simulated in this process. Nil: they are sent over
+    ///   the network.
+    init(highWaterMark: Int, carrier: (any HTTPCarrier)?) {
+        self.highWaterMark = highWaterMark
+        self.carrier = carrier
+    }
 
     func client(for files: OutsideFiles) -> HTTPClient {
         let certificates = files.certificates
@@ -38,6 +44,7 @@ final class OutsideClients: Sendable {
         configuration.userAgent = "changebot/" + ProgramVersion.current
         configuration.bodies.highWaterMark = highWaterMark
         configuration.bodies.headerLimit = 64 << 10
+        configuration.carrier = carrier
         return configuration
     }
 

@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Locking
 internal import Logging
 internal import ServiceLifecycle
 
@@ -68,7 +69,7 @@ actor WebhookReceiver {
             if let retry = retryTimeIfFull(isReturning, now) { return .busy(until: retry) }
             scheduleRecheck()
             // Resumed when a request in flight ends, at the latest when all writers are cancelled.
-            await withCheckedContinuation { waiting.append($0) }
+            await withNamedContinuation("a free request to a receiver") { waiting.append($0) }
         }
     }
 

@@ -2,7 +2,7 @@ internal import AccessTokens
 package import DocumentFlow
 internal import Encodings
 package import GatewayClient
-internal import HTTPTransport
+package import HTTPTransport
 internal import Locking
 package import Logging
 package import LosslessJSON
@@ -28,7 +28,7 @@ package final class WebhookSender: Sendable {
     private static let shownBytes = 4096
 
     private let contents: SecretContents
-    private let clients = OutsideClients(highWaterMark: 64 << 10)
+    private let clients: OutsideClients
     private let retries: RetryPolicy.Settings
     private let backoff: Backoff
     private let reporter: ReceiverOutages.Reporter
@@ -39,12 +39,17 @@ package final class WebhookSender: Sendable {
 
     /// Reads the secret and certificate files of all webhooks.
     ///
-    /// - Parameter now: The time for signatures, in seconds since 1970.
+    /// - Parameters:
+    ///   - carrier: Carries all requests to receivers that are simulated in this process. Nil: they are sent over the
+    ///     network.
+    ///   - now: The time for signatures, in seconds since 1970.
     /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
     package init(
         _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff,
-        _ reporter: ReceiverOutages.Reporter, _ logger: Logger, now: @escaping @Sendable () -> Int
+        _ reporter: ReceiverOutages.Reporter, _ logger: Logger, carrier: (any HTTPCarrier)? = nil,
+        now: @escaping @Sendable () -> Int
     ) throws(RunError) {
+        clients = OutsideClients(highWaterMark: 64 << 10, carrier: carrier)
         contents = SecretContents(logger)
         self.retries = retries
         self.backoff = backoff

@@ -23,12 +23,36 @@ final class StateCheck {
         return newest
     }
 
-    /// One line for each dead letter.
-    func deadLetters() -> [String] {
+    /// A timer that waits.
+    struct Timer: Hashable {
+        let id: String
+        /// Seconds since 1970.
+        let due: Int
+    }
+
+    func timers() -> [Timer] {
         (try? database.read { database in
-            try Row.fetchAll(database, sql: "SELECT id, reason FROM dead_letter").map { row in
-                let (id, reason): (Data, Data) = (row["id"], row["reason"])
-                return "\(String(decoding: id, as: UTF8.self)): \(String(decoding: reason, as: UTF8.self))"
+            try Row.fetchAll(database, sql: "SELECT id, due FROM timer WHERE fired = 0 ORDER BY id, due").map { row in
+                Timer(id: String(decoding: row["id"] as Data, as: UTF8.self), due: row["due"])
+            }
+        }) ?? []
+    }
+
+    /// A dead letter of the bot.
+    struct Letter {
+        let id: String
+        /// Empty if it has none.
+        let revision: String
+        let reason: String
+    }
+
+    func deadLetters() -> [Letter] {
+        (try? database.read { database in
+            try Row.fetchAll(database, sql: "SELECT id, revision, reason FROM dead_letter").map { row in
+                let texts = ["id", "revision", "reason"].map { name in
+                    (row[name] as Data?).map { String(decoding: $0, as: UTF8.self) } ?? ""
+                }
+                return Letter(id: texts[0], revision: texts[1], reason: texts[2])
             }
         }) ?? []
     }

@@ -7,7 +7,12 @@ struct Violation: Error {
         case bytes = "2. Rules change only what they name"
         case loops = "3. No loops"
         case edits = "5. No edit is overwritten"
+        case totals = "Counts are right"
+        case times = "No time is missed"
+        case webhooks = "Webhooks arrive at least once"
         case deadLetters = "7. An outage causes no dead letters"
+        case reset = "8. A reset is noticed"
+        case logins = "A refused password is sent at most twice in five minutes"
         case running = "The bot keeps running"
         case simulation = "The simulation itself"
     }

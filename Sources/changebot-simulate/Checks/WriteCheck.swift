@@ -9,6 +9,7 @@ struct WriteCheck {
     /// When each revision was written.
     private var times: [String: Int] = [:]
     private var count = 0
+    private var conflicts = ConflictCheck()
 
     /// - Parameter parent: The revision that it replaced.
     /// - Throws: ``Violation``.
@@ -17,12 +18,17 @@ struct WriteCheck {
     ) throws {
         count += 1
         times["\(document.id) \(revision.id)"] = count
-        defer { noteLife(of: document, parent) }
+        defer {
+            noteLife(of: document, parent)
+            conflicts.note(document)
+        }
+        if isResolution(document, revision) { return }
         guard case .bot = revision.author else {
             written[document.id, default: (0, 0)].users += 1
             return
         }
         written[document.id, default: (0, 0)].bots += 1
+        if Scenario.isTotal(document.id) { return try TotalCheck.checkWrite(document, revision, replacing: parent) }
         if let put = Scenario.putBody(document.id) { return try checkPut(document, revision, parent, put) }
         try checkOwnWrite(document, revision, parent)
         let numbers = written[document.id, default: (0, 0)]
@@ -31,6 +37,23 @@ struct WriteCheck {
                 guarantee: .loops,
                 detail: "\(document.id) has \(numbers.users) revisions of users, and \(numbers.bots) of the bot")
         }
+    }
+
+    /// Whether the bot deletes a leaf that has lost. Such a revision has no other effects.
+    func isResolution(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
+        revision.author != .user && conflicts.isResolution(document, revision)
+    }
+
+    /// The database was replaced.
+    ///
+    /// - Parameters:
+    ///   - documents: Those that it now has.
+    ///   - copy: The check when it was copied; nil for an empty database.
+    mutating func noteReset(_ documents: [String: StoredDocument], copy: WriteCheck?) {
+        count += 1
+        written = copy?.written ?? [:]
+        for (id, last) in lastAlive where last == .max && documents[id]?.body == nil { lastAlive[id] = count }
+        for (id, document) in documents where document.body != nil { lastAlive[id] = .max }
     }
 
     private mutating func noteLife(of document: StoredDocument, _ parent: StoredRevision?) {
@@ -58,7 +81,7 @@ struct WriteCheck {
         guard let parent, !parent.isDeleted else {
             throw Violation(guarantee: .edits, detail: "\(document.id) was deleted, and the bot writes it")
         }
-        guard let effect = Scenario.effect(on: parent.body) else {
+        guard let effect = Scenario.effect(on: parent) else {
             throw Violation(
                 guarantee: .bytes, detail: "no rule matches \(document.id) \(parent.id.short) \(parent.body.text)")
         }
@@ -67,15 +90,26 @@ struct WriteCheck {
             guard revision.isDeleted else {
                 throw Violation(guarantee: .bytes, detail: "\(document.id) must be deleted, not changed")
             }
+        case .event: throw change(document, revision, parent)
+        case .attach(let picture):
+            guard !revision.isDeleted, revision.body == parent.body else { throw change(document, revision, parent) }
+            try AttachmentCheck.check(document.id, revision, parent, adding: picture)
         case .merge(let member, let put):
             let expected = parent.body.members.map(\.bytes) + [Array(member.utf8)]
             guard !revision.isDeleted, revision.body.members.map(\.bytes) == expected else {
-                throw Violation(
-                    guarantee: .bytes,
-                    detail: "\(document.id) \(parent.id.short) \(parent.body.text) became \(revision.body.text)")
+                throw change(document, revision, parent)
             }
+            try AttachmentCheck.check(document.id, revision, parent, adding: nil)
             if let put { try checkOrder(document, parent, put) }
         }
+    }
+
+    private func change(
+        _ document: StoredDocument, _ revision: StoredRevision, _ parent: StoredRevision
+    ) -> Violation {
+        Violation(
+            guarantee: .bytes,
+            detail: "\(document.id) \(parent.id.short) \(parent.body.text) became \(revision.body.text)")
     }
 
     /// The other document was there at some time after the bot could have seen the changed one.

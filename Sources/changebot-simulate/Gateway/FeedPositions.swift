@@ -11,9 +11,14 @@ struct FeedPositions {
 
     /// JSON text. CouchDB's is opaque: its texts for one position can differ.
     ///
-    /// - Parameter salt: Any number.
-    func json(_ position: [Int], salt: UInt64) -> String {
-        guard dialect == .couchDB else { return String(position[0]) }
+    /// - Parameters:
+    ///   - lowest: If Sync Gateway waits for a skipped sequence, the one before it: a reader continues there.
+    ///   - salt: Any number.
+    func json(_ position: [Int], lowest: Int? = nil, salt: UInt64) -> String {
+        guard dialect == .couchDB else {
+            guard let lowest, lowest < position[0] else { return String(position[0]) }
+            return "\"\(lowest)::\(position[0])\""
+        }
         let parts = position.map { String($0, radix: 36) }.joined(separator: ".")
         return "\"\(position.reduce(0, +))-g1\(String(salt % 65_536, radix: 36))_\(parts)\""
     }
@@ -22,7 +27,8 @@ struct FeedPositions {
     func position(_ text: String) -> [Int]? {
         let text = text.hasPrefix("\"") ? String(text.dropFirst().dropLast()) : text
         guard dialect == .couchDB, text != "0" else {
-            return Int(text).map { [Int](repeating: $0, count: shardCount) }
+            let lowest = text.split(separator: ":").first.map(String.init) ?? text
+            return Int(lowest).map { [Int](repeating: $0, count: shardCount) }
         }
         guard let start = text.lastIndex(of: "_") else { return nil }
         let parts = text[text.index(after: start)...].split(separator: ".").compactMap { Int($0, radix: 36) }

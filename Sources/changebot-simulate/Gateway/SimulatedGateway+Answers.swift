@@ -9,6 +9,8 @@ struct GatewayMessage {
     let query: [String: String]
     var body: [UInt8]
     let author: StoredRevision.Author
+    /// How late the node that gets it sees writes.
+    var lag = Duration.zero
 
     /// For the story.
     var summary: String {
@@ -24,6 +26,7 @@ struct GatewayAnswer {
     var body: [UInt8]
     /// For the story.
     var summary = ""
+    var headers: [(name: String, value: String)] = []
     /// The position that a feed has reached, as JSON text.
     var reached: String?
 
@@ -49,9 +52,12 @@ extension SimulatedGateway {
         case ("GET", ""): reply(GatewayAnswer(information))
         case ("GET", "_changes"): try changes(request, reply)
         case ("POST", "_all_docs"): reply(try lookUp(request))
+        case ("GET", "_all_docs"): reply(try list(request))
+        case ("POST", "_bulk_get"): reply(try revisions(request))
         case ("POST", "_bulk_docs"): reply(try writeAll(request))
         case ("GET", let path) where path.hasPrefix("_local/"): reply(localDocument(path))
         case ("GET", let path) where !path.hasPrefix("_") && !path.contains("/"): reply(try document(path, request))
+        case ("GET", let path) where !path.hasPrefix("_"): reply(try attachment(path, request))
         case ("PUT", let path) where path.hasPrefix("_local/"): reply(try writeLocal(path, request.body))
         default: throw UnknownRequest(summary: request.summary)
         }
@@ -64,24 +70,38 @@ extension SimulatedGateway {
     }
 
     private var information: String {
-        let sequence = sequence(visible)
+        let sequence = positions.json(visible, salt: UInt64(startTime))
         return dialect == .couchDB
-            ? #"{"instance_start_time":"1795000000","db_name":"todo","purge_seq":"0-g1","update_seq":\#(sequence),"sizes":{"file":1,"external":1,"active":1},"props":{},"doc_del_count":0,"doc_count":\#(ids.count),"disk_format_version":8,"compact_running":false,"cluster":{"q":2,"n":1,"w":1,"r":1}}"#
-            : #"{"db_name":"todo","update_seq":\#(sequence),"committed_update_seq":\#(sequence),"instance_start_time":1795208996707529,"compact_running":false,"purge_seq":0,"disk_format_version":0,"state":"Online"}"#
+            ? #"{"instance_start_time":"\#(startTime)","db_name":"todo","purge_seq":"0-g1","update_seq":\#(sequence),"sizes":{"file":1,"external":1,"active":1},"props":{},"doc_del_count":0,"doc_count":\#(ids.count),"disk_format_version":8,"compact_running":false,"cluster":{"q":2,"n":1,"w":1,"r":1}}"#
+            : #"{"db_name":"todo","update_seq":\#(sequence),"committed_update_seq":\#(sequence),"instance_start_time":179\#(startTime),"compact_running":false,"purge_seq":0,"disk_format_version":0,"state":"Online"}"#
     }
 
     // MARK: - _changes
 
     private func changes(_ request: GatewayMessage, _ reply: @escaping (GatewayAnswer) -> Void) throws {
-        guard let since = positions.position(request.query["since"] ?? "0") else {
+        guard let since = start(since: request.query["since"] ?? "0") else {
             return reply(error(400, "bad_request", "invalid since"))
         }
-        let found = changes(after: since)
+        if since.allSatisfy({ $0 == 0 }) { noteFeedFromBeginning() }
+        let lag = request.lag
+        let found = changes(after: since, lag: lag)
         let isLongpoll = request.query["feed"] == "longpoll"
         guard request.query["feed"] == nil || isLongpoll else { throw UnknownRequest(summary: request.summary) }
         guard found.rows.isEmpty, isLongpoll else { return reply(feed(found, request)) }
         let timeout = Int(request.query["timeout"] ?? "") ?? 60_000
-        wait(.milliseconds(timeout)) { [self] in reply(feed(changes(after: since), request)) }
+        // A skipped change may have arrived meanwhile.
+        let answer = { [self] in
+            reply(feed(changes(after: start(since: request.query["since"] ?? "0") ?? since, lag: lag), request))
+        }
+        wait(.milliseconds(timeout)) { [scheduler] in lag > .zero ? scheduler.after(lag, answer) : answer() }
+    }
+
+    /// While Sync Gateway still waits for the sequence after `LOW`, `LOW::SEQUENCE` continues after `SEQUENCE`. Otherwise,
+    /// and for a checkpoint, all changes after `LOW` are repeated.
+    private func start(since text: String) -> [Int]? {
+        let parts = text.split(separator: "::").compactMap { Int($0) }
+        guard parts.count == 2, parts[0] + 1 == skipped.min() else { return positions.position(text) }
+        return [parts[1]]
     }
 
     private func feed(
@@ -91,32 +111,37 @@ extension SimulatedGateway {
         let listsLeaves = request.query["style"] == "all_docs"
         let rows = found.rows.compactMap { document, reached -> String? in
             guard let winner = document.winner else { return nil }
-            let leaves = listsLeaves ? document.leaves : [winner]
+            // Sync Gateway does not list deleted branches.
+            let leaves =
+                listsLeaves
+                ? document.leaves.filter { dialect == .couchDB || !$0.isDeleted || $0.id == winner.id } : [winner]
             let revisions = leaves.map { #"{"rev":"\#($0.id)"}"# }.joined(separator: ",")
             let deleted = winner.isDeleted ? #","deleted":true"# : ""
             let body = includesDocuments ? #","doc":\#(text(of: winner, document.id))"# : ""
             return #"{"seq":\#(sequence(reached)),"id":"\#(document.id)"\#(body),"changes":[\#(revisions)]\#(deleted)}"#
         }
         let reached = sequence(found.end)
-        let last = dialect == .couchDB ? reached : "\"\(reached)\""
+        let last = reached.hasPrefix("\"") ? reached : "\"\(reached)\""
         var answer = GatewayAnswer(
             "{\"results\":[\n\(rows.joined(separator: "\n,"))\n],\n\"last_seq\":\(last)}\n",
-            summary: "\(rows.count) changes up to \(reached)")
+            summary: "\(rows.count) change\(rows.count == 1 ? "" : "s") up to \(reached)")
         answer.reached = reached
         return answer
     }
 
     /// CouchDB writes its members first, and Sync Gateway last.
-    private func text(of revision: StoredRevision, _ id: String) -> String {
+    func text(of revision: StoredRevision, _ id: String) -> String {
         let own = #""_id":"\#(id)","_rev":"\#(revision.id)""# + (revision.isDeleted ? #","_deleted":true"# : "")
         let body = String(decoding: revision.body.bytes, as: UTF8.self)
-        let parts = dialect == .couchDB ? [own, body] : [body, own]
+        let attachments = revision.attachments.member
+        let parts = dialect == .couchDB ? [own, body, attachments] : [body, own, attachments]
         return "{\(parts.filter { !$0.isEmpty }.joined(separator: ","))}"
     }
 
     // MARK: - Documents
 
     private func document(_ id: String, _ request: GatewayMessage) throws -> GatewayAnswer {
+        if request.query == ["open_revs": "all"] { return leaves(id) }
         guard request.query.keys.allSatisfy({ ["rev", "show_exp"].contains($0) }) else {
             throw UnknownRequest(summary: request.summary)
         }
@@ -124,7 +149,9 @@ extension SimulatedGateway {
             return error(404, "not_found", "missing")
         }
         if let revision = request.query["rev"] {
-            guard let found = document.revision(revision) else { return error(404, "not_found", "missing") }
+            guard let found = document.revision(revision), !document.compacted.contains(revision) else {
+                return error(404, "not_found", "missing")
+            }
             return GatewayAnswer(sortedText(of: found, id))
         }
         return winner.isDeleted ? error(404, "not_found", "deleted") : GatewayAnswer(sortedText(of: winner, id))
@@ -137,8 +164,30 @@ extension SimulatedGateway {
             [
                 ("_id", #""_id":"\#(id)""#), ("_rev", #""_rev":"\#(revision.id)""#),
             ] + (revision.isDeleted ? [("_deleted", #""_deleted":true"#)] : [])
+            + (revision.attachments.isEmpty ? [] : [("_attachments", revision.attachments.member)])
         let members = own + revision.body.members.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) }
         return "{\(members.sorted { $0.0 < $1.0 }.map(\.1).joined(separator: ","))}"
+    }
+
+    private func attachment(_ path: String, _ request: GatewayMessage) throws -> GatewayAnswer {
+        let parts = path.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, request.query.keys.allSatisfy({ $0 == "rev" }) else {
+            throw UnknownRequest(summary: request.summary)
+        }
+        let document = documents[parts[0]]
+        let revision = request.query["rev"].map { document?.revision($0) } ?? document?.winner
+        guard let revision, !revision.isDeleted else { return error(404, "not_found", "missing") }
+        guard let found = revision.attachments[parts[1]] else {
+            let reason =
+                dialect == .couchDB ? "Document is missing attachment" : "missing attachment \(parts[1])"
+            return error(404, "not_found", reason)
+        }
+        var answer = GatewayAnswer("", summary: found.digest)
+        answer.body = found.content
+        let ranges = dialect == .couchDB && found.isCompressed ? "none" : "bytes"
+        let tag = dialect == .couchDB ? String(found.digest.dropFirst("md5-".count)) : found.digest
+        answer.headers = [("Content-Type", found.type), ("Accept-Ranges", ranges), ("ETag", "\"\(tag)\"")]
+        return answer
     }
 
     private func lookUp(_ request: GatewayMessage) throws -> GatewayAnswer {
@@ -161,17 +210,22 @@ extension SimulatedGateway {
 
     private func writeAll(_ request: GatewayMessage) throws -> GatewayAnswer {
         let root = try JSONText(request.body).root
-        guard root["new_edits"] == nil, let list = root["docs"] else { throw UnknownRequest(summary: request.summary) }
+        guard let list = root["docs"] else { throw UnknownRequest(summary: request.summary) }
+        if root["new_edits"]?.bool == false { return try replicate(list, request.author) }
         var summary: [String] = []
-        let rows = list.elements.map { document -> String in
+        let rows = try list.elements.map { document -> String in
             let id = document["_id"]?.string ?? ""
+            guard let attachments = WrittenAttachment.all(of: document) else {
+                throw UnknownRequest(summary: "an attachment of \(id) without data")
+            }
             let result = write(
-                id, DocumentBody(document), isDeleted: document["_deleted"]?.bool == true,
+                id, DocumentBody(document), attachments, isDeleted: document["_deleted"]?.bool == true,
                 replacing: document["_rev"]?.string, by: request.author)
             switch result {
             case .written(let revision):
                 summary.append("\(id) \(revision.short)")
                 return #"{"id":"\#(id)","rev":"\#(revision)"\#(dialect == .couchDB ? #","ok":true"# : "")}"#
+            case .unknownStub: throw UnknownRequest(summary: "a stub of \(id) for an attachment that it does not have")
             case .conflict:
                 summary.append("\(id) conflict")
                 let status = dialect == .couchDB ? "" : #","status":409"#
@@ -184,21 +238,21 @@ extension SimulatedGateway {
     // MARK: - _local
 
     private func localDocument(_ path: String) -> GatewayAnswer {
-        guard let found = localDocuments[path] else { return error(404, "not_found", "missing") }
+        guard let found = content.localDocuments[path], !losesMarks else { return error(404, "not_found", "missing") }
         let body = String(decoding: found.body, as: UTF8.self)
         return GatewayAnswer(#"{"_id":"\#(path)","_rev":"0-\#(found.writes)"\#(body.isEmpty ? "" : ",")\#(body)}"#)
     }
 
     private func writeLocal(_ path: String, _ body: [UInt8]) throws -> GatewayAnswer {
         let root = try JSONText(body).root
-        let writes = localDocuments[path]?.writes ?? 0
+        let writes = content.localDocuments[path]?.writes ?? 0
         let given = root["_rev"]?.string
         // CouchDB does not compare the revision, and counts on from it.
         if dialect == .syncGateway, given ?? "0-0" != "0-\(writes)" {
             return error(409, "conflict", "Document update conflict")
         }
         let base = dialect == .couchDB ? Int(given?.dropFirst(2) ?? "0") ?? 0 : writes
-        localDocuments[path] = (base + 1, DocumentBody(root).bytes)
+        content.localDocuments[path] = (base + 1, DocumentBody(root).bytes)
         noteLocalWrite(path, root)
         return GatewayAnswer(status: 201, #"{"id":"\#(path)","ok":true,"rev":"0-\#(base + 1)"}"#)
     }

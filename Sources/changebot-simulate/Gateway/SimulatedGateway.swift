@@ -4,23 +4,48 @@ internal import TestKit
 
 /// One database of a gateway, in memory: Sync Gateway's or CouchDB's answers to the requests of a bot.
 ///
-/// It has no attachments and no users.
+/// It has no users.
 ///
 /// - Note: Source: the recorded answers of Sync Gateway 4.1.1 and CouchDB 3.5.0.
 final class SimulatedGateway {
     let positions: FeedPositions
     var dialect: GatewayDialect { positions.dialect }
-    private let scheduler: Scheduler
+    let scheduler: Scheduler
+    /// What the clock shows, in seconds since 1970.
+    var wallSeconds: Int { scheduler.wallSeconds }
     private var numbers: SplitMix64
 
-    private(set) var documents: [String: StoredDocument] = [:]
-    /// The ids of documents, in the order of their creation.
-    private(set) var ids: [String] = []
-    /// `_local` documents, with the number of their writes.
-    var localDocuments: [String: (writes: Int, body: [UInt8])] = [:]
-    /// The newest sequence of each shard, and the newest one that the feed shows.
-    private(set) var newest: [Int]
+    /// What is stored in the database.
+    struct Content {
+        fileprivate(set) var documents: [String: StoredDocument] = [:]
+        /// The ids of documents, in the order of their creation.
+        fileprivate(set) var ids: [String] = []
+        /// `_local` documents, with the number of their writes.
+        var localDocuments: [String: (writes: Int, body: [UInt8])] = [:]
+        /// The newest sequence of each shard.
+        fileprivate(set) var newest: [Int]
+
+        init(shards: Int) { newest = [Int](repeating: 0, count: shards) }
+
+        /// Its next sequences follow those of another database.
+        mutating func raise(to other: Content) { newest = other.newest }
+    }
+
+    var content: Content
+    var documents: [String: StoredDocument] { content.documents }
+    var ids: [String] { content.ids }
+    /// How often the database was replaced.
+    private(set) var replacements = 0
+    var startTime = 1_795_000_000
+    /// The newest sequence of each shard that the feed shows, now and recently.
     private(set) var visible: [Int]
+    private var history: [(time: Int64, visible: [Int])] = []
+    /// Sequences that the feed passes before it can show them, because they arrive very late.
+    private(set) var skipped: Set<Int> = []
+    /// Of a hundred writes, how many are skipped.
+    var skipShare = 0
+    /// Whether `_local` documents are not kept.
+    var losesMarks = false
     /// The sequences that the feed knows, but can't show before earlier ones.
     private var arrived: [Set<Int>]
     /// Longpolls.
@@ -31,18 +56,31 @@ final class SimulatedGateway {
     var noteWrite: (StoredDocument, StoredRevision, StoredRevision?) -> Void = { _, _, _ in }
     /// Called with each `_local` document that is written.
     var noteLocalWrite: (String, JSONValue) -> Void = { _, _ in }
+    /// Called with each sequence that is skipped.
+    var noteSkip: (Int) -> Void = { _ in }
+    /// Called when a feed is read from its beginning.
+    var noteFeedFromBeginning: () -> Void = {}
     // For ``Breakage``.
     /// Which writes it acknowledges without storing them.
     var losesWrite: (String, StoredRevision.Author) -> Bool = { _, _ in false }
     /// Whether bots may write without the current revision.
     var ignoresRevisions = false
+    /// Whether a replaced database looks like the old one.
+    var hidesResets = false
+    /// Whether the feed forgets skipped sequences.
+    var forgetsSkipped = false
+    /// Whether the stubs in writes of bots are dropped.
+    var losesStubs = false
+    /// Whether revisions with ids are acknowledged and not stored, or replace the winner.
+    var losesReplicated = false
+    var deletesWinner = false
 
     init(_ dialect: GatewayDialect, _ scheduler: Scheduler, seed: UInt64) {
         positions = FeedPositions(dialect: dialect)
         self.scheduler = scheduler
         numbers = SplitMix64(seed: seed)
-        newest = [Int](repeating: 0, count: positions.shardCount)
-        (visible, arrived) = (newest, newest.map { _ in [] })
+        content = Content(shards: positions.shardCount)
+        (visible, arrived) = (content.newest, content.newest.map { _ in [] })
     }
 
     // MARK: - Writing
@@ -50,11 +88,16 @@ final class SimulatedGateway {
     enum WriteResult {
         case written(String)
         case conflict
+        /// A stub for an attachment that the replaced revision does not have.
+        case unknownStub
     }
 
-    /// - Parameter revision: The one to replace; nil for none.
+    /// - Parameters:
+    ///   - attachments: By name.
+    ///   - revision: The one to replace; nil for none.
     func write(
-        _ id: String, _ body: DocumentBody, isDeleted: Bool = false, replacing revision: String?,
+        _ id: String, _ body: DocumentBody, _ attachments: [String: WrittenAttachment] = [:], isDeleted: Bool = false,
+        replacing revision: String?,
         by author: StoredRevision.Author
     ) -> WriteResult {
         let document = documents[id] ?? StoredDocument(id: id)
@@ -65,76 +108,145 @@ final class SimulatedGateway {
         case StoredDocument.Parent.none?: parent = nil
         case .revision(let found)?: parent = found
         }
-        let new = self.revision(of: id, body, isDeleted: isDeleted, after: parent, by: author)
+        let kept = losesStubs && author != .user ? attachments.filter { !$0.value.isStub } : attachments
+        guard
+            let stored = [StoredAttachment](
+                kept, after: parent?.attachments ?? [], generation: (parent?.generation ?? 0) + 1, dialect)
+        else { return .unknownStub }
+        let new = self.revision(of: id, body, stored, isDeleted: isDeleted, after: parent, by: author)
         if losesWrite(id, author) { return .written(new.id) }
         store(new, document, parent)
         return .written(new.id)
+    }
+
+    /// Stores a revision with its id, as replication does. Does nothing if it is known.
+    ///
+    /// - Parameter ancestors: Itself and those before it, the newest first.
+    func replicate(
+        _ id: String, _ body: DocumentBody, _ revision: String, _ ancestors: [String], isDeleted: Bool,
+        by author: StoredRevision.Author
+    ) {
+        let document = documents[id] ?? StoredDocument(id: id)
+        guard document.revision(revision) == nil, !losesReplicated else { return }
+        var parent = ancestors.dropFirst().lazy.compactMap(document.revision).first
+        if deletesWinner { parent = document.winner }
+        let new = StoredRevision(
+            id: revision, generation: Int(revision.prefix { $0 != "-" }) ?? 1, parent: parent?.id, body: body,
+            isDeleted: isDeleted, author: author)
+        store(new, document, parent)
     }
 
     /// Adds a revision next to the winner, as replication from another device does.
     func addConflict(_ id: String, _ body: DocumentBody) {
         guard let document = documents[id], let winner = document.winner else { return }
         let parent = winner.parent.flatMap(document.revision)
-        let new = revision(of: id, body, isDeleted: false, after: parent, by: .user)
+        let new = revision(of: id, body, [], isDeleted: false, after: parent, by: .user)
         guard document.revision(new.id) == nil else { return }
         store(new, document, parent)
     }
 
     private func revision(
-        of id: String, _ body: DocumentBody, isDeleted: Bool, after parent: StoredRevision?,
+        of id: String, _ body: DocumentBody, _ attachments: [StoredAttachment], isDeleted: Bool,
+        after parent: StoredRevision?,
         by author: StoredRevision.Author
     ) -> StoredRevision {
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in Array("\(parent?.id ?? "") \(isDeleted) ".utf8) + body.bytes {
+        for byte in Array("\(parent?.id ?? "") \(isDeleted) \(attachments.member)".utf8) + body.bytes {
             digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3
         }
         let text = String(digest, radix: 16)
         let generation = (parent?.generation ?? 0) + 1
         return StoredRevision(
             id: "\(generation)-\(String(repeating: "0", count: 32 - text.count))\(text)", generation: generation,
-            parent: parent?.id, body: body, isDeleted: isDeleted, author: author)
+            parent: parent?.id, body: body, attachments: attachments, isDeleted: isDeleted, author: author)
     }
 
     private func store(_ revision: StoredRevision, _ document: StoredDocument, _ parent: StoredRevision?) {
         var document = document
-        if document.revisions.isEmpty { ids.append(document.id) }
+        if document.revisions.isEmpty { content.ids.append(document.id) }
         document.append(revision)
         let shard = positions.shard(of: document.id)
         // Sync Gateway reserves sequences that it then does not use.
-        newest[shard] += dialect == .syncGateway && numbers.chance(10) ? 1 + numbers.below(5) : 1
-        document.sequence = newest[shard]
-        documents[document.id] = document
+        content.newest[shard] += dialect == .syncGateway && numbers.chance(10) ? 1 + numbers.below(5) : 1
+        document.sequence = content.newest[shard]
+        content.documents[document.id] = document
         noteWrite(document, revision, parent)
         show(document.sequence, shard)
     }
 
-    /// The feed shows a change after a moment, and after all earlier ones.
+    /// The feed shows a change after a moment, and after all earlier ones. Sync Gateway passes a change that takes too
+    /// long, and shows it later.
     private func show(_ sequence: Int, _ shard: Int) {
         let delay: Duration = dialect.feedLagsBehindWrites ? .microseconds(numbers.below(20_000)) : .zero
+        let number = replacements
+        if dialect == .syncGateway, skipShare > 0, numbers.below(100) < skipShare {
+            skipped.insert(sequence)
+            noteSkip(sequence)
+            scheduler.after(.milliseconds(500 + numbers.below(40_000))) { [self] in
+                if number == replacements, skipped.remove(sequence) != nil { wakeAll() }
+            }
+        }
         scheduler.after(delay) { [self] in
+            guard number == replacements else { return }
             arrived[shard].insert(sequence)
             let missing = documents.values.map(\.sequence).filter {
                 $0 > visible[shard] && !arrived[shard].contains($0)
             }
-            let reached = missing.min().map { first in arrived[shard].filter { $0 < first }.max() } ?? newest[shard]
+            let reached =
+                missing.min().map { first in arrived[shard].filter { $0 < first }.max() } ?? content.newest[shard]
             guard let reached, reached > visible[shard] else { return }
+            history.append((scheduler.uptime, visible))
+            if history.count > 200 { history.removeFirst(100) }
             visible[shard] = reached
             arrived[shard] = arrived[shard].filter { $0 > reached }
-            let all = waiting
-            waiting = []
-            for entry in all { entry.wake() }
+            wakeAll()
         }
     }
+
+    private func wakeAll() {
+        let all = waiting
+        waiting = []
+        for entry in all { entry.wake() }
+    }
+
+    /// All skipped changes have arrived.
+    func showSkipped() {
+        guard !skipped.isEmpty else { return }
+        skipped = []
+        wakeAll()
+    }
+
+    /// What the feed of a node shows that sees writes late.
+    func visible(before lag: Duration) -> [Int] {
+        let time = scheduler.uptime - lag.nanoseconds
+        return history.first { $0.time > time }?.visible ?? visible
+    }
+
+    func replaceContent(by new: Content) {
+        replacements += 1
+        content = new
+        (visible, arrived) = (new.newest, new.newest.map { _ in [] })
+        (history, skipped, waiting) = ([], [], [])
+    }
+
+    /// - Returns: How many revisions have lost their bodies.
+    func compact(_ id: String) -> Int { content.documents[id]?.compact() ?? 0 }
 
     // MARK: - The feed
 
     /// The changes after a position, in an order in which the gateway could send them, and the position that each one
     /// reaches.
-    func changes(after start: [Int]) -> (rows: [(document: StoredDocument, reached: [Int])], end: [Int]) {
+    ///
+    /// - Parameter lag: How late the node sees writes.
+    func changes(
+        after start: [Int], lag: Duration = .zero
+    ) -> (rows: [(document: StoredDocument, reached: [Int])], end: [Int]) {
+        let visible = lag == .zero ? visible : visible(before: lag)
         var queues = (0..<positions.shardCount).map { shard in
             ids.compactMap { documents[$0] }
                 .filter {
-                    positions.shard(of: $0.id) == shard && (start[shard] + 1..<visible[shard] + 1).contains($0.sequence)
+                    positions.shard(of: $0.id) == shard && $0.sequence > start[shard] && $0.sequence <= visible[shard]
+                        && !skipped.contains($0.sequence)
                 }
                 .sorted { $0.sequence > $1.sequence }
         }
@@ -149,7 +261,9 @@ final class SimulatedGateway {
         return (rows, zip(start, visible).map { max($0, $1) })
     }
 
-    func sequence(_ position: [Int]) -> String { positions.json(position, salt: numbers.next()) }
+    func sequence(_ position: [Int]) -> String {
+        positions.json(position, lowest: forgetsSkipped ? nil : skipped.min().map { $0 - 1 }, salt: numbers.next())
+    }
 
     /// Calls `wake` when the feed shows another change, and after `timeout` at the latest.
     func wait(_ timeout: Duration, _ wake: @escaping () -> Void) {

@@ -3,6 +3,8 @@ struct StoredDocument {
     let id: String
     /// In the order of their arrival.
     private(set) var revisions: [StoredRevision] = []
+    /// Revisions whose bodies are gone.
+    private(set) var compacted: Set<String> = []
     /// The position of its newest change in the feed.
     var sequence = 0
 
@@ -33,6 +35,15 @@ struct StoredDocument {
         // A deleted document may be written without its revision.
         guard let revision else { return winner.isDeleted ? .revision(winner) : nil }
         return leaves.first { $0.id == revision }.map { .revision($0) }
+    }
+
+    /// Only leaves keep their bodies.
+    ///
+    /// - Returns: How many revisions have lost them.
+    mutating func compact() -> Int {
+        let old = Set(revisions.map(\.id)).subtracting(leaves.map(\.id)).subtracting(compacted)
+        compacted.formUnion(old)
+        return old.count
     }
 
     mutating func append(_ revision: StoredRevision) { revisions.append(revision) }

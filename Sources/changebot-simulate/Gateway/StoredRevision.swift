@@ -13,6 +13,8 @@ struct StoredRevision {
     /// Nil for a document's first revision.
     let parent: String?
     let body: DocumentBody
+    /// Sorted by name.
+    var attachments: [StoredAttachment] = []
     let isDeleted: Bool
     let author: Author
 

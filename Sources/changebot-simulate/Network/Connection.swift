@@ -2,18 +2,47 @@ internal import GatewayClient
 internal import HTTPTransport
 internal import TestKit
 
-/// The network between one process and the gateway. Each request and each answer is an event, and some are troubled.
+/// The network between one process, the gateway and other servers. Each request and each answer is an event, and some are troubled.
 final class Connection: HTTPCarrier, @unchecked Sendable {
+    /// Who gets a request, and what.
+    private enum Target {
+        case gateway(GatewayMessage)
+        case server(any OutsideServer, OutsideRequest)
+
+        var isReceiver: Bool { if case .server(let server, _) = self { server is EventReceiver } else { false } }
+        var isGateway: Bool { if case .gateway = self { true } else { false } }
+
+        var writesMark: Bool {
+            if case .gateway(let message) = self {
+                message.method == "PUT" && message.path.hasPrefix("_local/")
+            } else {
+                false
+            }
+        }
+
+        var plain: String {
+            switch self {
+            case .gateway(let message): message.plain
+            case .server(_, let request): request.summary
+            }
+        }
+    }
+
     private final class Exchange {
         let answer: CarriedAnswer
         let request: HTTPRequest
-        let message: GatewayMessage
+        let target: Target
         let fault: FaultKind?
         /// Counts what restarts a time limit.
         var limits = (exchange: 0, idle: 0)
+        let began: Int64
+        var wasRefused = false
+        /// Nil for a request without a login, and to other servers.
+        let credentials: HTTPCredentials?
 
-        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ message: GatewayMessage, _ fault: FaultKind?) {
-            (self.answer, self.request, self.message, self.fault) = (answer, request, message, fault)
+        init(_ answer: CarriedAnswer, _ request: HTTPRequest, _ target: Target, _ fault: FaultKind?, at now: Int64) {
+            (self.answer, self.request, self.target, self.fault, began) = (answer, request, target, fault, now)
+            credentials = target.isGateway ? request.credentials : nil
         }
     }
 
@@ -21,6 +50,10 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     /// The number of the process.
     private let owner: Scheduler.Owner
     private var exchanges: [UInt64: Exchange] = [:]
+    /// Answers that wait for the next one.
+    private var held: [UInt64: () -> Void] = [:]
+    /// Tests of the other scheme.
+    private var probes = 0
     private var numbers: SplitMix64
 
     init(_ world: World, of owner: Scheduler.Owner, seed: UInt64) {
@@ -31,19 +64,35 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     // MARK: - HTTPCarrier
 
     func carry(_ request: HTTPRequest, _ answer: CarriedAnswer) {
-        guard let message = GatewayMessage(request, from: owner) else {
+        guard let target = target(of: request) else {
             // The test of the other scheme: this port has no TLS.
+            probes += 1
             return world.scheduler.after(.milliseconds(1)) { [self] in
+                probes -= 1
                 acting { answer.fail(.tlsFailed(.notTLS), "no TLS") }
             }
         }
-        let fault = world.isGatewayAway ? .outage : world.faults.ofNextRequest()
-        let exchange = Exchange(answer, request, message, fault)
+        let fault = outage(of: target) ?? world.faults.ofNextRequest(factor: target.isGateway ? 1 : 8)
+        let exchange = Exchange(answer, request, target, fault, at: world.scheduler.uptime)
         exchanges[answer.id] = exchange
-        if let fault { world.story.tell("network", "\(fault.rawValue): \(message.summary)") }
+        if let fault { world.story.tell("network", "\(fault.plain): bot \(owner) \(target.plain)") }
         if let deadline = request.deadline { limit(exchange, to: deadline) }
         limitIdleTime(exchange)
         world.scheduler.after(latency) { [self] in arrive(exchange) }
+    }
+
+    private func target(of request: HTTPRequest) -> Target? {
+        if let server = world.servers.server(of: request.url) {
+            return .server(server, OutsideRequest(request, to: server, from: owner))
+        }
+        return GatewayMessage(request, from: owner).map { .gateway($0) }
+    }
+
+    private func outage(of target: Target) -> FaultKind? {
+        switch target {
+        case .gateway: world.isGatewayAway ? .outage : nil
+        case .server(let server, _): world.servers.isAway(server) ? .serverOutage : nil
+        }
     }
 
     func cancel(_ id: UInt64) {
@@ -56,6 +105,14 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         limit(exchange, to: ContinuousClock.now.duration(to: deadline))
     }
 
+    /// Whether no answer is outstanding.
+    var isIdle: Bool { exchanges.isEmpty && probes == 0 }
+
+    /// The requests without an answer, the oldest first.
+    var openRequests: [(plain: String, since: Int64)] {
+        exchanges.sorted { $0.key < $1.key }.map { ($0.value.target.plain, $0.value.began) }
+    }
+
     // MARK: - The way of a request
 
     private var latency: Duration {
@@ -66,11 +123,13 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     private func arrive(_ exchange: Exchange) {
         switch exchange.fault {
-        case .refusedConnection, .outage: fail(exchange, .cannotConnect, "connection refused")
+        case .refusedConnection, .outage, .serverOutage: fail(exchange, .cannotConnect, "connection refused")
         case .lostRequest: fail(exchange, .connectionClosed, "the connection was closed")
         case .unavailable:
-            var answer = GatewayAnswer(status: 503, #"{"error":"service_unavailable","reason":"busy"}"#)
-            answer.summary = "503"
+            let status = exchange.target.isGateway ? 503 : numbers.pick([408, 429, 500, 500, 502, 503])
+            let isHidden = world.breakage == .lostEvent && exchange.target.isReceiver
+            let answer = GatewayAnswer(
+                status: isHidden ? 202 : status, #"{"error":"service_unavailable","reason":"busy"}"#)
             let pause = numbers.chance(3) ? [(name: "Retry-After", value: String(1 + numbers.below(5)))] : []
             send(answer, on: exchange, headers: pause)
         case .doubledRequest:
@@ -81,25 +140,46 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     }
 
     private func ask(_ exchange: Exchange, _ reply: @escaping (GatewayAnswer) -> Void) {
-        do {
-            let message = world.breakage?.broken(exchange.message) ?? exchange.message
-            try world.gateway.answer(message) { [world, owner] answer in
-                let detail = answer.summary.isEmpty ? "" : ": \(answer.summary)"
-                world.story.tell("gateway", "to bot \(owner), \(exchange.message.summary) -> \(answer.status)\(detail)")
-                reply(world.breakage?.broken(answer) ?? answer)
+        let tell = { [world, owner] (who: String, answer: GatewayAnswer) in
+            world.story.tell(who, "bot \(owner) \(exchange.target.plain)\(answer.plain)")
+        }
+        switch exchange.target {
+        case .server(let server, let request):
+            let answer = server.answer(world.breakage?.broken(request) ?? request)
+            tell("server", answer)
+            reply(answer)
+        case .gateway(var message):
+            guard !world.operations.isDatabaseOffline else {
+                return fail(exchange, .connectionClosed, "the connection was closed")
             }
-        } catch { world.stop("the simulated gateway does not know \(exchange.message.summary): \(error)") }
+            if exchange.fault == .lateNode { message.lag = .milliseconds(200 + numbers.below(4_000)) }
+            guard isLoggedIn(exchange) else { return refuse(exchange) }
+            do {
+                try world.gateway.answer(world.breakage?.broken(message) ?? message) { [world] answer in
+                    tell("gateway", answer)
+                    reply(world.breakage?.broken(answer) ?? answer)
+                }
+            } catch { world.stop("the simulated gateway does not know \(message.summary): \(error)") }
+        }
     }
 
     private func handle(_ answer: GatewayAnswer, on exchange: Exchange) {
         switch exchange.fault {
         case .silence: break
+        case .reorderedAnswer:
+            let number = exchange.answer.id
+            held[number] = { [self] in send(answer, on: exchange) }
+            world.scheduler.after(.seconds(2)) { [self] in held.removeValue(forKey: number)?() }
         case .lostAnswer:
             world.scheduler.after(latency) { [self] in fail(exchange, .connectionClosed, "the connection was closed") }
         case .lateAnswer:
             let delay = Duration.milliseconds(1_000 + numbers.below(numbers.chance(4) ? 120_000 : 10_000))
             world.scheduler.after(delay) { [self] in send(answer, on: exchange) }
-        default: send(answer, on: exchange)
+        default:
+            send(answer, on: exchange)
+            let late = held.sorted { $0.key < $1.key }
+            held = [:]
+            for (_, send) in late { send() }
         }
     }
 
@@ -109,7 +189,8 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         let isCut = exchange.fault == .cutAnswer
         let length = isCut ? numbers.below(answer.body.count + 1) : answer.body.count
         let middle = numbers.below(length + 1)
-        let fields = HTTPHeaders([(name: "Server", value: world.gateway.serverHeader)] + headers)
+        let server = exchange.target.isGateway ? world.gateway.serverHeader : "simulated"
+        let fields = HTTPHeaders([(name: "Server", value: server)] + answer.headers + headers)
         world.scheduler.after(latency) { [self] in
             deliver(exchange) {
                 $0.begin(status: answer.status, headers: fields)
@@ -117,10 +198,47 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             }
             world.scheduler.after(latency) { [self] in
                 deliver(exchange) { if middle < length { $0.append(Array(answer.body[middle..<length])) } }
-                guard !isCut else { return fail(exchange, .connectionClosed, "the connection was closed") }
-                if let reached = answer.reached, isOpen(exchange) { world.noteFeed(until: reached) }
+                guard !isCut || world.breakage == .cutDownload && !exchange.target.isGateway else {
+                    return fail(exchange, .connectionClosed, "the connection was closed")
+                }
+                if exchange.target.writesMark, answer.status == 201, isOpen(exchange) { world.operations.noteMark() }
+                if let reached = answer.reached, isOpen(exchange) {
+                    world.process?.noteFeed()
+                    world.noteFeed(until: reached)
+                }
                 finish(exchange) { $0.end() }
             }
+        }
+    }
+
+    /// The gateway ends all connections.
+    func closeAll() {
+        for (_, exchange) in exchanges.sorted(by: { $0.key < $1.key }) {
+            fail(exchange, .connectionClosed, "the connection was closed")
+        }
+    }
+
+    // MARK: - Logins
+
+    private func isLoggedIn(_ exchange: Exchange) -> Bool {
+        exchange.credentials == nil
+            || exchange.credentials == .basic(user: "bot", password: world.operations.passwords.gateway)
+    }
+
+    private func refuse(_ exchange: Exchange) {
+        var answer = GatewayAnswer(status: 401, #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#)
+        answer.summary = "wrong password"
+        world.story.tell("gateway", "bot \(owner) \(exchange.target.plain)\(answer.plain)")
+        guard let credentials = exchange.credentials else { return }
+        // The bot has not sent a request twice that a proxy has repeated.
+        let count = world.breakage == .repeatedLogin ? 3 : exchange.wasRefused ? 0 : 1
+        exchange.wasRefused = true
+        for _ in 0..<count {
+            world.checking { try world.checks.logins.noteSent(credentials, by: owner, at: exchange.began) }
+        }
+        world.scheduler.after(latency) { [self] in
+            if isOpen(exchange) { world.checks.logins.noteRefused(credentials, of: owner, at: world.scheduler.uptime) }
+            send(answer, on: exchange, headers: [(name: "WWW-Authenticate", value: "Basic realm=\"gateway\"")])
         }
     }
 

@@ -7,12 +7,16 @@ final class Users {
     private var numbers: SplitMix64
     private let ids: [String]
     private var count = 0
+    private var times: Set<Int> = []
+    /// How often they act at most.
+    private let limit: Int
     /// How many documents each kind of action has changed.
     private(set) var actions: [String: Int] = [:]
 
-    init(_ gateway: SimulatedGateway, _ story: Story, seed: UInt64) {
+    init(_ gateway: SimulatedGateway, _ story: Story, documents: Int, limit: Int?, seed: UInt64) {
         (self.gateway, self.story, numbers) = (gateway, story, SplitMix64(seed: seed))
-        ids = (0..<40).map { "doc-\($0)" }
+        self.limit = limit ?? .max
+        ids = (0..<documents).map { "doc-\($0)" }
     }
 
     /// A pause before the next action: often short, sometimes long.
@@ -27,7 +31,9 @@ final class Users {
     }
 
     private func actOnce() {
+        guard actions.values.reduce(0, +) < limit else { return }
         if numbers.chance(40) { return delete("account.\(numbers.pick(Scenario.accounts))") }
+        if numbers.chance(80) { return disturbTotal() }
         let id = numbers.pick(ids)
         switch numbers.below(20) {
         case 0, 1: delete(id)
@@ -43,7 +49,8 @@ final class Users {
         let wasDeleted = document?.winner?.isDeleted == true
         // A client may or may not know the tombstone.
         let revision = wasDeleted && numbers.chance(2) ? nil : document?.winner?.id
-        save(wasDeleted ? "resurrects" : document == nil ? "creates" : "rewrites", id, newBody(), revision)
+        let attachments = newAttachments(document?.winner?.attachments ?? [])
+        save(wasDeleted ? "resurrects" : document == nil ? "creates" : "rewrites", id, newBody(), attachments, revision)
     }
 
     /// Changes one member, and keeps what the bot has added.
@@ -53,7 +60,23 @@ final class Users {
         let members = winner.body.members.map { member in
             member.name == "n" ? #""n": \#(count)"# : String(decoding: member.bytes, as: UTF8.self)
         }
-        save("edits", id, "{\(members.joined(separator: ","))}", winner.id)
+        var attachments: [String: WrittenAttachment] = [:]
+        for attachment in winner.attachments { attachments[attachment.name] = .stub }
+        if numbers.chance(5) { attachments = newAttachments(winner.attachments) }
+        save("edits", id, "{\(members.joined(separator: ","))}", attachments, winner.id)
+    }
+
+    /// Deletes a document with totals, or writes wrong ones and another member into it.
+    private func disturbTotal() {
+        let id = "total.\(numbers.pick(Scenario.kinds))"
+        guard let winner = gateway.documents[id]?.winner, !winner.isDeleted else { return }
+        if numbers.chance(2) { return delete(id) }
+        count += 1
+        let members = winner.body.members.filter { !["n", "note"].contains($0.name) }
+            .map { String(decoding: $0.bytes, as: UTF8.self) }
+        save(
+            "edits", id, "{\((members + [#""n":\#(count)"#, #""note": \#(count)"#]).joined(separator: ","))}", [:],
+            winner.id)
     }
 
     private func delete(_ id: String) {
@@ -72,11 +95,39 @@ final class Users {
         gateway.addConflict(id, body)
     }
 
-    private func save(_ verb: String, _ id: String, _ json: String, _ revision: String?) {
+    private func save(
+        _ verb: String, _ id: String, _ json: String, _ attachments: [String: WrittenAttachment], _ revision: String?
+    ) {
         guard let body = try? DocumentBody(json: json) else { return }
         note(verb)
-        story.tell("user", "\(verb) \(id)\(revision.map { " \($0.short)" } ?? ""): \(body.text)")
-        _ = gateway.write(id, body, replacing: revision, by: .user)
+        story.tell(
+            "user", "\(verb) \(id)\(revision.map { " \($0.short)" } ?? ""): \(body.text) \(attachments.keys.sorted())")
+        _ = gateway.write(id, body, attachments, replacing: revision, by: .user)
+    }
+
+    /// Mostly none. Some are those that rules attach, with other contents.
+    private func newAttachments(_ present: [StoredAttachment]) -> [String: WrittenAttachment] {
+        var attachments: [String: WrittenAttachment] = [:]
+        for attachment in present where numbers.chance(2) { attachments[attachment.name] = .stub }
+        for (name, type) in [("scan", "application/octet-stream"), ("notes.txt", "text/plain")] where numbers.chance(3)
+        {
+            count += 1
+            attachments[name] = .data(type: type, content: Array("\(name) \(count)".utf8))
+        }
+        if numbers.chance(8) {
+            // Of the same length as the file's.
+            attachments["logo.txt"] = .data(
+                type: "text/plain", content: Array(numbers.pick(["changebot\n", "otherfile\n"]).utf8))
+        }
+        if numbers.chance(8) { attachments["image"] = .data(type: "image/png", content: [1, 2, 3]) }
+        return attachments
+    }
+
+    /// Past, soon, or later. Never the same twice, because a rule fires once for each time of a document.
+    private func newTime() -> Int {
+        var time = gateway.wallSeconds + numbers.pick([-100, 0, 30, 600, 4000]) + numbers.below(30)
+        while !times.insert(time).inserted { time += 1 }
+        return time
     }
 
     private func note(_ verb: String) { actions[verb, default: 0] += 1 }
@@ -89,10 +140,20 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(10) {
-        case 0...4: members.append(#""type":"task""#)
+        switch numbers.below(22) {
+        case 0...4: members += [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
+        case 8: members.append(#""type":"picture""#)
+        case 9: members.append(#""type":"logo""#)
+        case 10...12:
+            let product = numbers.chance(8) ? "ghost" : numbers.pick(Scenario.products)
+            members += [#""type":"product""#, #""product":"\#(product)""#]
+        case 13: members.append(#""type":"alarm""#)
+        case 14: members.append(#""type":"sale""#)
+        case 18: members.append(#""type":"meter""#)
+        case 15: members.append(#""type":"invoice""#)
+        case 16, 17: members += [#""type":"reminder""#, #""dueAt":\#(newTime())"#]
         default: members.append(#""type":"note""#)
         }
         for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }

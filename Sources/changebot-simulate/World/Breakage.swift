@@ -1,3 +1,5 @@
+internal import Delivery
+internal import Encodings
 internal import FoundationEssentials
 internal import GRDB
 
@@ -16,6 +18,56 @@ enum Breakage: String, CaseIterable {
     case rewrittenNumber = "rewritten-number"
     /// The bot does not remember what it wrote, and a rule does not see what it wrote.
     case endlessRule = "endless-rule"
+    /// Writes leave out the stubs of attachments.
+    case lostAttachment = "lost-attachment"
+    /// A download whose answer was cut counts as complete.
+    case cutDownload = "cut-download"
+    /// An attachment with other content counts as the one that a rule attaches.
+    case wrongDigest = "wrong-digest"
+    /// A request to stop does not arrive.
+    case ignoredStop = "ignored-stop"
+    /// A proxy sends refused requests again.
+    case repeatedLogin = "repeated-login"
+    /// After a skipped sequence, the feed continues behind the newest one.
+    case lostSequence = "lost-sequence"
+    /// A database that was replaced keeps its mark and its start time.
+    case hiddenReset = "hidden-reset"
+    /// An event that the receiver could not handle counts as accepted.
+    case lostEvent = "lost-event"
+    /// Each process gives an event another id.
+    case newEventID = "new-event-id"
+    /// A program computes a wrong number.
+    case wrongComputation = "wrong-computation"
+    /// The state forgets what a document adds to a total.
+    case forgottenContribution = "forgotten-contribution"
+    /// Every fifth write of a total is lost.
+    case lostTotal = "lost-total"
+    /// The deletion of a losing leaf is lost.
+    case lostResolution = "lost-resolution"
+    /// Not the losing leaf is deleted, but the winner.
+    case deletedWinner = "deleted-winner"
+    /// The bot's clock is two minutes fast.
+    case fastClock = "fast-clock"
+    /// Timers are removed from the state.
+    case forgottenTimer = "forgotten-timer"
+    /// After a minute, no pause of the bot ends.
+    case lostTimer = "lost-timer"
+
+    // In the delivery itself: see `InjectedFault`.
+    case skippedPut = "skipped-put"
+    case vanishedDeadLetter = "vanished-dead-letter"
+    case droppedChange = "dropped-change"
+    case passingCheckpoint = "passing-checkpoint"
+    case leakedMemory = "leaked-memory"
+
+    /// Whether it is an error in the delivery, which only debug builds can have.
+    var isInDelivery: Bool { InjectedFault(rawValue: rawValue) != nil }
+
+    func breakDelivery() {
+        #if DEBUG
+            InjectedFault.active = InjectedFault(rawValue: rawValue)
+        #endif
+    }
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
@@ -28,38 +80,76 @@ enum Breakage: String, CaseIterable {
                 return count.isMultiple(of: 50)
             }
         case .overwrittenEdit: gateway.ignoresRevisions = true
-        case .earlyCheckpoint, .rewrittenNumber, .endlessRule: break
+        case .lostTotal:
+            var count = 0
+            gateway.losesWrite = { id, author in
+                guard author != .user, Scenario.isTotal(id) else { return false }
+                count += 1
+                return count.isMultiple(of: 5)
+            }
+        case .lostResolution: gateway.losesReplicated = true
+        case .deletedWinner: gateway.deletesWinner = true
+        case .lostAttachment: gateway.losesStubs = true
+        case .hiddenReset: gateway.hidesResets = true
+        case .lostSequence: gateway.forgetsSkipped = true
+        default: break
         }
+    }
+
+    func breakClock(_ scheduler: Scheduler) {
+        guard self == .lostTimer else { return }
+        scheduler.after(.seconds(60)) { scheduler.losesTimers = true }
     }
 
     /// The request as the gateway gets it.
     func broken(_ message: GatewayMessage) -> GatewayMessage {
-        guard self == .rewrittenNumber, message.path == "_bulk_docs" else { return message }
+        guard [.rewrittenNumber, .wrongComputation].contains(self), message.path == "_bulk_docs" else { return message }
         var message = message
-        message.body = Array(String(decoding: message.body, as: UTF8.self).replacing("1.10", with: "1.1").utf8)
+        let text = String(decoding: message.body, as: UTF8.self)
+        let changed =
+            self == .rewrittenNumber
+            ? text.replacing("1.10", with: "1.1") : text.replacing(/"total":/, with: "\"total\":1")
+        message.body = Array(changed.utf8)
         return message
+    }
+
+    /// The request as another server gets it.
+    func broken(_ request: OutsideRequest) -> OutsideRequest {
+        guard self == .newEventID, let id = request.headers["idempotency-key"] else { return request }
+        var request = request
+        request.headers["idempotency-key"] = "\(request.process)\(id)"
+        return request
     }
 
     /// What the bot reads from a feed.
     func broken(_ answer: GatewayAnswer) -> GatewayAnswer {
-        guard self == .endlessRule else { return answer }
         var answer = answer
-        answer.body = Array(
-            String(decoding: answer.body, as: UTF8.self).replacing(#","stamped":true"#, with: "").utf8)
+        let text = String(decoding: answer.body, as: UTF8.self)
+        switch self {
+        case .endlessRule: answer.body = Array(text.replacing(#","stamped":true"#, with: "").utf8)
+        case .wrongDigest:
+            let digest = Digest.sha1.attachmentName(Scenario.files["logo.txt"] ?? [])
+            answer.body = Array(
+                text.replacing(/("logo.txt":{[^}]*"digest":")[^"]*/) { "\($0.output.1)\(digest)" }.utf8)
+        default: break
+        }
         return answer
     }
 
     /// Called with `last_seq` of each feed that the bot gets.
     func noteFeed(until last: String, stateIn directory: String) {
-        guard self == .earlyCheckpoint, let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite") else {
-            return
-        }
+        let statements: [Breakage: String] = [
+            .forgottenTimer: "DELETE FROM timer",
+            .forgottenContribution: "DELETE FROM contribution WHERE id IN (SELECT MIN(id) FROM contribution)",
+            .earlyCheckpoint: """
+            INSERT INTO checkpoint (sequence, rule_set, saved_at, run)
+            SELECT ?, rule_set, saved_at, run FROM checkpoint ORDER BY number DESC LIMIT 1
+            """,
+        ]
+        guard let statement = statements[self], let database = try? DatabaseQueue(path: "\(directory)/bot.sqlite")
+        else { return }
         try? database.write { database in
-            try database.execute(
-                sql: """
-                    INSERT INTO checkpoint (sequence, rule_set, saved_at, run)
-                    SELECT ?, rule_set, saved_at, run FROM checkpoint ORDER BY number DESC LIMIT 1
-                    """, arguments: [last])
+            try database.execute(sql: statement, arguments: self == .earlyCheckpoint ? [last] : [])
         }
     }
 }

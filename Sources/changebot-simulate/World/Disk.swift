@@ -25,14 +25,19 @@ final class Disk {
 
     /// Makes the folder in which the next process finds the files of an ended one.
     ///
-    /// - Parameter losesTail: Whether everything that was not synced is lost.
+    /// - Parameters:
+    ///   - losesTail: Whether everything that was not synced is lost.
+    ///   - files: The files of a copy to begin with; nil: those of the ended process.
     /// - Returns: The names of the files that are lost or shorter.
-    func move(from old: String, to new: String, losesTail: Bool) -> [String] {
+    func move(from old: String, to new: String, losesTail: Bool, replacedBy files: [String: [UInt8]]?) -> [String] {
         mkdir(new, 0o700)
         var lost: [String] = []
         var found: [UInt64: [UInt8]] = [:]
         // Sorted: the order of a folder is not the same in each run.
-        for name in Self.names(in: old) where !name.hasSuffix("-shm") {
+        for (name, content) in (files ?? [:]).sorted(by: { $0.key < $1.key }) {
+            if let inode = Self.write(content, "\(new)/\(name)") { found[inode] = content }
+        }
+        for name in Self.names(in: old) where files == nil && !name.hasSuffix("-shm") {
             guard let (inode, content) = Self.read("\(old)/\(name)") else { continue }
             let left = losesTail ? synced[inode] : content
             if left != content { lost.append(name) }
@@ -44,6 +49,21 @@ final class Disk {
         for name in Self.names(in: old) { truncate("\(old)/\(name)", 0) }
         (synced, kept) = (found, [])
         return lost
+    }
+
+    /// The files as they are now.
+    func files(in folder: String) -> [String: [UInt8]] {
+        var files: [String: [UInt8]] = [:]
+        for name in Self.names(in: folder) where !name.hasSuffix("-shm") {
+            files[name] = Self.read("\(folder)/\(name)")?.content
+        }
+        return files
+    }
+
+    /// Replaces the content of a file.
+    static func replace(_ path: String, by content: [UInt8]) {
+        truncate(path, 0)
+        _ = write(content, path)
     }
 
     private static func names(in folder: String) -> [String] {

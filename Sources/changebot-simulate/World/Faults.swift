@@ -20,49 +20,93 @@ enum FaultKind: String, CaseIterable {
     case doubledRequest = "doubled-request"
     /// The gateway is unreachable for a while.
     case outage
+    /// A server that rules contact is unreachable for a while.
+    case serverOutage = "server-outage"
+    /// The request goes to a node of the gateway whose feed shows changes seconds later.
+    case lateNode = "late-node"
+    /// The answer arrives after the next one on another connection.
+    case reorderedAnswer = "reordered-answer"
     /// The process is killed between two steps, and started again.
     case kill
     /// The same, and the disk loses what was not synced.
     case powerFailure = "power-failure"
     /// The wall clock jumps.
     case clockJump = "clock-jump"
+    /// The process is asked to stop, as by SIGTERM, and started again.
+    case gracefulStop = "graceful-stop"
+    /// The rule file is replaced, and the process reads it again.
+    case reload
+    /// The password of the bot's user is changed at the gateway, and later in the bot's settings.
+    case passwordChange = "password-change"
+    /// The gateway forgets the bodies of old revisions.
+    case compaction
+    /// Sync Gateway's feed passes a sequence, and shows its change later.
+    case skippedSequence = "skipped-sequence"
+    /// The bot's state is replaced by an older copy.
+    case oldDisk = "old-disk"
+    /// The bot's state is lost.
+    case lostDisk = "lost-disk"
+    /// The database is replaced by an older copy.
+    case gatewayRestore = "gateway-restore"
+    /// The database is replaced by an empty one.
+    case gatewayReset = "gateway-reset"
+    /// The gateway does not keep local documents.
+    case lostMark = "lost-mark"
 
     /// Those that happen to a single request.
     static let ofRequests: [FaultKind] = [
         .refusedConnection, .unavailable, .lostRequest, .lostAnswer, .cutAnswer, .lateAnswer, .silence, .doubledRequest,
+        .lateNode, .reorderedAnswer,
     ]
     /// Those that happen to a process.
     static let ofProcesses: [FaultKind] = [.kill, .powerFailure]
+
+    /// What its rate is a share of.
+    var unit: String {
+        Self.ofRequests.contains(self) ? "request" : Self.ofProcesses.contains(self) ? "step" : "round"
+    }
 }
 
 /// Decides when trouble occurs. In each round some kinds are frequent and others do not occur, so that long stories of
 /// one kind happen, too.
 final class Faults {
-    private let kinds: [FaultKind]
+    private let plan: TroubleRates
     private var numbers: SplitMix64
     private(set) var counts: [FaultKind: Int] = [:]
-    /// Of a thousand requests, how many get each kind. Empty while there is no trouble.
+    /// Of a million requests, how many get each kind. Empty while there is no trouble.
     private var shares: [(kind: FaultKind, share: Int)] = []
-    /// The average number of steps between two ends of the process; nil: it is not ended.
-    private(set) var stepsBetweenEnds: Int?
+    /// Of a million steps, after how many the process ends.
+    private var ends: [(kind: FaultKind, share: Int)] = []
 
-    init(_ kinds: [FaultKind], seed: UInt64) {
-        (self.kinds, numbers) = (kinds, SplitMix64(seed: seed))
+    init(_ plan: TroubleRates, seed: UInt64) {
+        (self.plan, numbers) = (plan, SplitMix64(seed: seed))
     }
 
     func beginRound() {
-        shares = FaultKind.ofRequests.filter(kinds.contains).compactMap { kind in
-            numbers.chance(2) ? (kind, numbers.pick([5, 20, 20, 100])) : nil
+        shares = plan.kinds.filter(FaultKind.ofRequests.contains).compactMap { kind in
+            if let share = plan.share(of: kind) { return (kind, share) }
+            return numbers.chance(2) ? (kind, numbers.pick([5_000, 20_000, 20_000, 100_000])) : nil
         }
-        let endsProcesses = FaultKind.ofProcesses.contains(where: kinds.contains) && !numbers.chance(4)
-        stepsBetweenEnds = endsProcesses ? numbers.pick([50, 200, 1000, 1000, 5000]) : nil
+        let kinds = plan.kinds.filter(FaultKind.ofProcesses.contains)
+        let steps = numbers.chance(4) ? nil : numbers.pick([50, 200, 1000, 1000, 5000])
+        ends = kinds.compactMap { kind in
+            if let share = plan.share(of: kind) { return (kind, share) }
+            return steps.map { (kind, 1_000_000 / $0 / kinds.count) }
+        }
     }
 
-    func endRound() { (shares, stepsBetweenEnds) = ([], nil) }
+    func endRound() { (shares, ends) = ([], []) }
 
     /// The trouble of the next request; nil: none.
-    func ofNextRequest() -> FaultKind? {
-        var number = numbers.below(1000)
+    ///
+    /// - Parameter factor: How much more often it occurs than in requests to the gateway.
+    func ofNextRequest(factor: Int = 1) -> FaultKind? { shares.isEmpty ? nil : pick(shares, of: 1_000_000 / factor) }
+
+    /// How the process ends; nil if it continues. Asked at each step.
+    func ofNextStep() -> FaultKind? { ends.isEmpty ? nil : pick(ends, of: 1_000_000) }
+
+    private func pick(_ shares: [(kind: FaultKind, share: Int)], of all: Int) -> FaultKind? {
+        var number = numbers.below(all)
         for (kind, share) in shares {
             if number < share { return note(kind) }
             number -= share
@@ -70,14 +114,12 @@ final class Faults {
         return nil
     }
 
-    /// How the process ends; nil if it continues. Asked at each step.
-    func ofNextStep() -> FaultKind? {
-        guard let stepsBetweenEnds, numbers.chance(stepsBetweenEnds) else { return nil }
-        return note(numbers.pick(FaultKind.ofProcesses.filter(kinds.contains)))
+    /// Whether this kind occurs in this round: on average, once in this number of rounds, unless the plan has a rate.
+    func occurs(_ kind: FaultKind, onceIn rounds: Int) -> Bool {
+        guard plan.kinds.contains(kind) else { return false }
+        guard let share = plan.share(of: kind) else { return numbers.chance(rounds) }
+        return numbers.below(1_000_000) < share
     }
-
-    /// Whether this kind occurs in this round: on average, once in this number of rounds.
-    func occurs(_ kind: FaultKind, onceIn rounds: Int) -> Bool { kinds.contains(kind) && numbers.chance(rounds) }
 
     @discardableResult
     func note(_ kind: FaultKind) -> FaultKind {

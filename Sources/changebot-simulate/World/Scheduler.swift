@@ -22,6 +22,8 @@ final class Scheduler {
     private(set) var uptime: Int64 = 1_000_000_000_000
     /// How much the wall clock is ahead of ``uptime``: it starts in November 2026.
     var wallLead: Int64 = 1_795_000_000_000_000_000
+    /// What the wall clock shows, in seconds since 1970.
+    var wallSeconds: Int { Int((uptime + wallLead) / 1_000_000_000) }
     /// How many works were done.
     private(set) var step = 0
     /// Whose work is being done.
@@ -30,6 +32,9 @@ final class Scheduler {
     private var ready: [Work] = []
     /// The next one last.
     private var timers: [(due: Int64, work: Work)] = []
+    /// Those of processes never end, for ``Breakage``.
+    var losesTimers = false
+    private var lost: [(due: Int64, owner: Owner)] = []
     private var added = 0
     private var ended: Set<Owner> = []
     private var numbers: SplitMix64
@@ -44,6 +49,7 @@ final class Scheduler {
         added += 1
         let work = Work(number: added, owner: owner, queue: queue, body: body)
         guard let due, due > uptime else { return ready.append(work) }
+        if losesTimers, owner != Self.world { return lost.append((due, owner)) }
         let place = timers.firstIndex { ($0.due, $0.work.number) < (due, work.number) } ?? timers.count
         timers.insert((due, work), at: place)
     }
@@ -59,6 +65,20 @@ final class Scheduler {
         self.owner = owner
         body()
         self.owner = before
+    }
+
+    /// Whether nothing is ready.
+    var isIdle: Bool { ready.isEmpty }
+
+    /// Whether a process will continue, if nothing else happens.
+    func hasWork(of owner: Owner) -> Bool {
+        ready.contains { $0.owner == owner } || timers.contains { $0.work.owner == owner }
+    }
+
+    /// When a process continues, the earliest time first.
+    func timers(of owner: Owner) -> [(due: Int64, isLost: Bool)] {
+        timers.reversed().filter { $0.work.owner == owner }.map { ($0.due, false) }
+            + lost.filter { $0.owner == owner }.map { ($0.due, true) }
     }
 
     func isRunning(_ owner: Owner) -> Bool { !ended.contains(owner) }

@@ -29,8 +29,10 @@ final class Story {
     }
 
     /// Seconds since the beginning, with microseconds.
-    var time: String {
-        let microseconds = (scheduler.uptime - began) / 1000
+    var time: String { time(at: scheduler.uptime) }
+
+    func time(at uptime: Int64) -> String {
+        let microseconds = (uptime - began) / 1000
         let fraction = String(microseconds % 1_000_000)
         return "\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - fraction.count))\(fraction) s"
     }

@@ -102,10 +102,11 @@ import Testing
     private static let deadLetter = DeadLetter(sequence: nil, id: "a", revision: nil, reason: "no")
 
     @Test(arguments: [
-        Deciding(decided: .ownRevision, next: .skipped),
+        Deciding(decided: .ownRevision(isCounted: false), next: .skipped),
+        Deciding(decided: .ownRevision(isCounted: true), next: .proceed),
         // An own revision that must be counted is only counted.
-        Deciding(decided: .ownRevision, reason: Reason(isFromCount: true), next: .proceed),
-        Deciding(decided: .ownRevision, reason: Reason(recount: 3), next: .proceed),
+        Deciding(decided: .ownRevision(isCounted: false), reason: Reason(isFromCount: true), next: .proceed),
+        Deciding(decided: .ownRevision(isCounted: false), reason: Reason(recount: 3), next: .proceed),
         Deciding(decided: .counted(failure: nil), next: .skipped),
         Deciding(decided: .counted(failure: deadLetter), next: .deadLettered),
         Deciding(decided: .impossible(reason: "no"), next: .deadLettered),

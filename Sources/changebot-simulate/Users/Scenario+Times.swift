@@ -1,0 +1,34 @@
+/// The rules with programs and times, and what they mean.
+extension Scenario {
+    /// `invoice` computes a member. `remind` fires at a time that the document names.
+    static let programRules = """
+          - name: invoice
+            when: { type: invoice, total: { $exists: false } }
+            then:
+              - merge: { jq: "{total: (.n * 2)}" }
+          - name: remind
+            when: { type: reminder, dueAt: { $type: number }, reminded: { $exists: false } }
+            at: .dueAt
+            then:
+              - merge: { reminded: true }
+        """
+
+    static func computedEffect(on body: DocumentBody) -> Effect? {
+        switch body["type"] {
+        case #""invoice""#:
+            guard body["total"] == nil, let number = body["n"].flatMap({ Int($0) }) else { return nil }
+            return .merge(member: #""total":\#(2 * number)"#, put: nil)
+        case #""reminder""#:
+            return body["reminded"] == nil ? .merge(member: #""reminded":true"#, put: nil) : nil
+        default: return nil
+        }
+    }
+
+    /// When a rule fires on a revision, in seconds since 1970; nil: at once, or not at all.
+    static func time(of revision: StoredRevision) -> Int? {
+        guard !revision.isDeleted, revision.body["type"] == #""reminder""#, revision.body["reminded"] == nil else {
+            return nil
+        }
+        return revision.body["dueAt"].flatMap { Int($0) }
+    }
+}

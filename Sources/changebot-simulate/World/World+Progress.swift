@@ -1,0 +1,46 @@
+/// Notices that a process does nothing that anybody could see.
+struct ProgressCheck {
+    /// Longer than any work between two requests.
+    private static let stepLimit = 100_000
+
+    private var events = 0
+    private var since = 0
+
+    /// Whether no event was told for too long.
+    mutating func isStuck(_ story: Story, step: Int) -> Bool {
+        if story.count != events { (events, since) = (story.count, step) }
+        return step - since > Self.stepLimit
+    }
+}
+
+extension World {
+    /// Ends the simulation if the process can never continue, or computes without an end.
+    func checkProgress() {
+        guard let process, process.ending == nil else { return }
+        if checks.progress.isStuck(story, step: scheduler.step) {
+            return stop("no progress: bot \(process.number) runs, but nothing happens")
+        }
+        guard scheduler.isIdle, !scheduler.hasWork(of: process.number), process.connection?.isIdle != false else {
+            return
+        }
+        stop("no progress: bot \(process.number) has nothing to do, and waits for nothing that will happen")
+    }
+
+    /// What each task of the process waits for, if that explains the failure.
+    var waits: [String] {
+        guard [.simulation, .nothingIsLost].contains(violation?.guarantee), let process, process.ending == nil else {
+            return []
+        }
+        let number = process.number
+        let requests = (process.connection?.openRequests ?? []).map { request in
+            "bot \(number), since \(story.time(at: request.since)): the answer, it \(request.plain)"
+        }
+        let names = machine.pendingWaits.names(of: number).map { wait in
+            "bot \(number), since \(story.time(at: wait.since)): \(wait.name)"
+        }
+        let times = scheduler.timers(of: number).map { due, isLost in
+            "bot \(number): a time, \(story.time(at: due))\(isLost ? ", which has passed unnoticed" : "")"
+        }
+        return requests + names + times
+    }
+}

@@ -1,0 +1,24 @@
+import GatewayClient
+import TestKit
+import Testing
+
+@testable import Delivery
+@testable import DocumentFlow
+
+@Suite struct CandidateTests {
+    /// Otherwise the policy would take the former winner, which was deleted, for the winner, and delete the leaf that is
+    /// left.
+    @Test func leavesAreRequestedIfAnotherOneWinsNow() {
+        var tracker = SafeSequenceTracker(start: .start)
+        let leaves = [RevisionID("7-a"), RevisionID("6-b")]
+        var candidate = Candidate(
+            "doc", Content(leaves[0], Array("{}".utf8)), reason: Reason(sequence: sequence(1), leaves: leaves),
+            acknowledgements: Acknowledgements(tracker.open(sequence(1))))
+        #expect(candidate.knownLeaves == leaves)
+        candidate.content.set(leaves[0], Array("{}".utf8))
+        #expect(candidate.knownLeaves == leaves)
+        candidate.content.set(leaves[1], Array("{}".utf8))
+        #expect(candidate.knownLeaves == nil)
+        #expect(candidate.mayBeInConflict)
+    }
+}
