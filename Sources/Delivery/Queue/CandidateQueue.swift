@@ -109,6 +109,8 @@ actor CandidateQueue {
     func mergeWaiting(into candidate: inout Candidate) -> FreedMemory {
         guard let newer = waiting[candidate.id], !newer.content.isDeleted else { return FreedMemory() }
         waiting[candidate.id] = nil
+        // Otherwise a conflict that has arisen meanwhile would not be noticed.
+        candidate.reason.leaves = newer.reason.leaves ?? candidate.reason.leaves
         candidate.merge(newer)
         return FreedMemory(bytes: newer.content.cost, documents: 1)
     }

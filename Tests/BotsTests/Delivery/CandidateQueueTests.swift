@@ -56,6 +56,18 @@ import Testing
         }
     }
 
+    /// Otherwise a conflict that has arisen while an earlier change waited would not be resolved.
+    @Test func waitingChangeBringsItsLeaves() async throws {
+        let queue = CandidateQueue()
+        var all = candidates(["a", "a"])
+        all[0].reason.leaves = [RevisionID("1-a")]
+        all[1].reason.leaves = [RevisionID("2-a"), RevisionID("2-b")]
+        await queue.submit(all)
+        var taken = try #require(await queue.take(limit: 1, byteLimit: 1000).first)
+        _ = await queue.mergeWaiting(into: &taken)
+        #expect(taken.reason.leaves == all[1].reason.leaves)
+    }
+
     @Test func heldDocumentsAreSkipped() async {
         let queue = CandidateQueue()
         await queue.hold(["b", "b"] as [DocumentID])
