@@ -36,7 +36,10 @@ import Testing
             ("lost-put", "1. Other documents are written first"),
             ("lost-write", "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
             ("early-checkpoint", "1. The checkpoint never passes unfinished work"),
-            ("overwritten-edit", "(2. Rules change only what they name|5. No edit is overwritten|The simulation itself)"),
+            (
+                "overwritten-edit",
+                "(2. Rules change only what they name|5. No edit is overwritten|The simulation itself)"
+            ),
             ("rewritten-number", "2. Rules change only what they name"),
             ("endless-rule", "(2. Rules change only what they name|Counts are right)"),
             ("lost-attachment", "2. Rules change only what they name"),
