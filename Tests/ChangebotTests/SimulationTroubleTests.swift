@@ -65,6 +65,6 @@ import Testing
         #expect(result.code == 1, "\(result.output)\(result.errors)")
         #expect(try result.output.contains(Regex("guarantee  \(error.guarantee)")), "\(result.output)")
         // What waits for memory says so.
-        if error.name == "leaked-memory" { #expect(result.output.contains(": memory to read a document")) }
+        if error.name == "leaked-memory" { #expect(result.output.contains(": room in the memory budget")) }
     }
 }

@@ -10,6 +10,7 @@ struct WriteCheck {
     private var times: [String: Int] = [:]
     private var count = 0
     private var conflicts = ConflictCheck()
+    private var isReplaced = false
 
     /// - Parameter parent: The revision that it replaced.
     /// - Throws: ``Violation``.
@@ -27,6 +28,8 @@ struct WriteCheck {
             written[document.id, default: (0, 0)].users += 1
             return
         }
+        // The deletion of a lost leaf was under way when the database was replaced. It alters no content.
+        if isReplaced, revision.isDeleted, parent == nil { return }
         written[document.id, default: (0, 0)].bots += 1
         if Scenario.isTotal(document.id) { return try TotalCheck.checkWrite(document, revision, replacing: parent) }
         if let put = Scenario.putBody(document.id) { return try checkPut(document, revision, parent, put) }
@@ -51,6 +54,7 @@ struct WriteCheck {
     ///   - copy: The check when it was copied; nil for an empty database.
     mutating func noteReset(_ documents: [String: StoredDocument], copy: WriteCheck?) {
         count += 1
+        isReplaced = true
         written = copy?.written ?? [:]
         for (id, last) in lastAlive where last == .max && documents[id]?.body == nil { lastAlive[id] = count }
         for (id, document) in documents where document.body != nil { lastAlive[id] = .max }

@@ -1,4 +1,4 @@
-/// The receiver of webhooks. It refuses some events for good, whatever their document says.
+/// The receiver. It refuses some events for good, whatever their document says.
 final class EventReceiver: OutsideServer {
     let origin = Scenario.receiverOrigin
     /// Called with each event, and whether it is accepted.

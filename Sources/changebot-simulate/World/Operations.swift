@@ -139,7 +139,7 @@ final class Operations {
         gatewayCopy = (world.gateway.copy, world.checks.writes, marks)
     }
 
-    /// The database is restored from a copy, or created again. The gateway is away for a few seconds.
+    /// The database is restored from a copy, or created again. The gateway is unavailable for a few seconds.
     ///
     /// The bot does not notice resets that follow each other within ten minutes, nor a copy with the newest mark: see
     /// "A reset is noticed".

@@ -41,7 +41,7 @@ extension FaultKind {
         case .lateAnswer: "will delay the answer"
         case .silence: "will never answer"
         case .doubledRequest: "repeats the request"
-        case .outage, .serverOutage: "is away"
+        case .outage, .serverOutage: "is unavailable"
         case .lateNode: "chooses a node that sees writes late"
         case .reorderedAnswer: "will delay the answer until after another one"
         default: rawValue
