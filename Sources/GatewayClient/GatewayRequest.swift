@@ -10,6 +10,14 @@ struct GatewayRequest {
         case database(String)
         /// Below the keyspace.
         case keyspace(String)
+
+        /// The server, or the database.
+        var root: Place {
+            switch self {
+            case .server: .server("")
+            case .database, .keyspace: .database("")
+            }
+        }
     }
 
     var method = "GET"

@@ -5,6 +5,7 @@ package protocol WaitObserver: AnyObject, Sendable {
     func end(_ number: Int)
 }
 
+/// What the tasks of this process wait for.
 package enum Waits {
     /// Set before the first task starts; nil in a real process.
     nonisolated(unsafe) package static var observer: (any WaitObserver)?

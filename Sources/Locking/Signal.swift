@@ -13,7 +13,7 @@ package final class Signal: Sendable {
 
     /// Starts in the state "not raised".
     ///
-    /// - Parameter name: What it reports, for ``Waits``.
+    /// - Parameter name: Completes the sentence "the task waits for …".
     package init(_ name: StaticString = "a signal") { self.name = name }
 
     /// Raises the signal. Never blocks.

@@ -191,6 +191,17 @@ import Testing
             targets.with { $0 } == ["/todo/", "/todo/_changes", "/todo/_changes", "/todo/", "/todo/_changes"])
     }
 
+    /// The gateway of many databases has no database of its own: its name is a placeholder.
+    @Test func smallRequestAsksTheServerBeforeItAnnounces() async throws {
+        let targets = Monitor<[String]>([])
+        let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, request in
+            targets.with { $0.append(String(request.target.prefix { $0 != "?" })) }
+            try connection.answer(headers: couchDB, body: #"{"results":[],"last_seq":"1-a"}"#)
+        }
+        _ = try await scripted.gateway.databaseUpdates(since: SequenceID("1-a"))
+        #expect(targets.with { $0 } == ["/", "/_db_updates"])
+    }
+
     /// The clock stands still: a request that waits for the longpoll would wait forever.
     @Test func writeDoesNotWaitForLongpollIfItsTestIsForbidden() async throws {
         let (isPolled, isWritten) = (EventCounter(), EventCounter())

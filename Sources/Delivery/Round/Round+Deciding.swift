@@ -28,7 +28,7 @@ extension Round {
             if case .noProcess = answer { undecided += 1 }
             let known = active[index].known
             let isUnchanged = known.isOwnRevision && answer.isSame(as: known.lastSeen)
-            // Its plan has the contributions to totals.
+            // The plan has the contributions to totals, which are recorded although nothing else is done.
             if !isUnchanged || context.state.counts != nil { follow(active[index].take(answer), of: index) }
             if isUnchanged { follow(active[index].take(ownRevision), of: index) }
         }

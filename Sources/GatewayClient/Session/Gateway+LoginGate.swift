@@ -27,7 +27,7 @@ extension Gateway {
         let isTest = try await waitForAdmission(attempt)
         do throws(GatewayError) {
             if isTest, request.mayAnswerLate {
-                let test = GatewayRequest(place: .database(""), deadline: settings.deadlines.small)
+                let test = GatewayRequest(place: request.place.root, deadline: settings.deadlines.small)
                 let exchange = try await send(test, as: authorization, attempt)
                 if exchange.response.status == 401 { return exchange }
                 _ = try? await exchange.response.body.collect(upTo: 64 << 10)
