@@ -5,27 +5,32 @@ internal import Foundation
 package struct ProcessorLoad {
     /// Ticks since the machine started.
     private var last: (idle: Int, all: Int)?
+    private var lowPriority = LowPriorityLoad()
 
     package init() {}
 
-    /// The share of the time since the last call in which processors were idle.
+    /// The share of the time since the last call in which processors were idle, or would have been without processes that
+    /// give way.
     ///
-    /// - Parameter stat: The text of `/proc/stat`.
+    /// - Parameters:
+    ///   - stat: The text of `/proc/stat`.
+    ///   - yielded: The ticks of processes that give way.
     /// - Returns: Nil at the first call, and if no time has passed.
     /// - Note: Source: proc(5), the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
-    package mutating func idleShare(_ stat: String) -> Double? {
+    package mutating func idleShare(_ stat: String, yielded: Int = 0) -> Double? {
         let line = stat.prefix { $0 != "\n" }
         let ticks = line.split(separator: " ").dropFirst().prefix(8).compactMap { Int($0) }
         guard line.hasPrefix("cpu "), ticks.count == 8 else { return nil }
         let now = (idle: ticks[3] + ticks[4], all: ticks.reduce(0, +))
         defer { last = now }
         guard let last, now.all > last.all else { return nil }
-        return Double(now.idle - last.idle) / Double(now.all - last.all)
+        return min(1, Double(now.idle - last.idle + yielded) / Double(now.all - last.all))
     }
 
     /// The idle share of this machine; also nil without `/proc/stat`.
     mutating func idleShare() -> Double? {
-        (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)).flatMap { idleShare($0) }
+        let yielded = lowPriority.ticks()
+        return (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)).flatMap { idleShare($0, yielded: yielded) }
     }
 }
 
