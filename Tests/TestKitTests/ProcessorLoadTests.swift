@@ -25,7 +25,7 @@ import Testing
     }
 
     private static func process(_ pid: Int, ticks: Int, nice: Int = 0, policy: Int = 0) -> String {
-        "\(pid) (swift (a) b) R 1 1 1 0 -1 4194304 1 0 0 0 \(ticks - 3) 3 0 0 20 \(nice) 9 0 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 17 0 0 "
+        "\(pid) (swift (a) b) R 1 1 1 0 -1 4194304 1 0 0 0 \(ticks - 3) 3 0 0 20 \(nice) 9 0 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 "
             + "\(policy) 0 0 0 0 0\n"
     }
 

@@ -386,8 +386,8 @@ import Testing
             #expect(
                 letter.reason.hasPrefix("webhook: failed 8 times while the receiver accepts other events; last error:"),
                 "\(letter.reason)")
-            // libcurl repeats a request by itself if a reused connection ends without an answer.
-            #expect((8...24).contains(receiver.requests.count(where: { $0.documentID == "o1" })))
+            // libcurl repeats a request by itself, up to five times, if a reused connection ends without an answer.
+            #expect((8...48).contains(receiver.requests.count(where: { $0.documentID == "o1" })))
         }
     }
 
