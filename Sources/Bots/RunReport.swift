@@ -96,9 +96,12 @@ package actor RunReport {
         return rules.map { ($0, taken.contains($0)) }
     }
 
-    /// Whether a resumed rule or a backfill is not done. Nil if the state is not open or can't be read now.
-    nonisolated func hasOpenOrders() async -> Bool? {
-        await read { ledger throws(StateError) in try ledger.hasOpenOrders() }
+    /// Whether a resumed rule, a backfill or a count is not finished. Nil if the state is not open or can't be read now.
+    nonisolated func hasUnfinishedWork() async -> Bool? {
+        await read { ledger throws(StateError) in
+            if try ledger.hasOpenOrders() { return true }
+            return try ledger.hasUnfinishedCounts()
+        }
     }
 
     /// Backfills that are open or have ended in the last week. Nil if the state is not open or can't be read now.

@@ -217,14 +217,15 @@ extension Ledger {
         }
     }
 
-    /// Whether totals are still to be written, or documents to be counted again. Totals that could not be written wait for
-    /// their next change.
+    /// Whether totals are still to be written, or documents to be counted: for the first time, or again. Totals that could
+    /// not be written wait for their next change.
     package func hasUnfinishedCounts() throws(StateError) -> Bool {
         try read { database in
             try database.value(
                 Int.self,
                 """
                 SELECT (SELECT COUNT(*) FROM total_to_write WHERE has_failed = 0) + (SELECT COUNT(*) FROM recount)
+                + (SELECT COUNT(*) FROM aggregate_rule WHERE is_complete = 0)
                 """) != 0
         }
     }

@@ -183,7 +183,7 @@ final class DatabaseSession: RunObserver {
     private func untilOver(_ bot: Bot) async throws -> Bool {
         while true {
             var isQuiet = await bot.report.facts().isQuiet
-            if isQuiet { isQuiet = await !bot.report.hasPassUnderWay }
+            if isQuiet { isQuiet = await !bot.report.hasWorkBesideTheFeed }
             let state = note(isQuiet: isQuiet)
             if state.isAskedToStop { return false }
             if await bot.report.facts().phase == .onStandby { throw IsHeldElsewhere() }
@@ -216,11 +216,11 @@ final class DatabaseSession: RunObserver {
 }
 
 extension RunReport {
-    /// Whether rules are being applied to all documents, or to changes that they missed.
-    fileprivate nonisolated var hasPassUnderWay: Bool {
+    /// Whether rules are being applied to all documents, or to changes that they missed, or counts are not finished.
+    fileprivate nonisolated var hasWorkBesideTheFeed: Bool {
         get async {
             if await waiting(limit: 1)?.schedules.contains(where: { $0.begun != nil }) == true { return true }
-            return await hasOpenOrders() ?? false
+            return await hasUnfinishedWork() ?? false
         }
     }
 }

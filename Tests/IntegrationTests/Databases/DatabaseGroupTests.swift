@@ -222,6 +222,21 @@ import Testing
         }
     }
 
+    /// A database whose documents are not all counted is not quiet.
+    @Test func totalsAreWrittenBeforeADatabaseIsClosed() async throws {
+        try await DatabaseBed.with { bed in
+            let all = ["a", "b", "c"]
+            for short in all {
+                try await bed.create(short)
+                for task in 1...3 { try await bed.put(short, "t\(task)") }
+            }
+            let rules = DatabaseBed.rules + DatabaseBed.countingRule
+            try await bed.following(rules: rules, configure: { settings, _ in settings.session.linger = .zero }) { _ in
+                for short in all { try await bed.wait(short, "totals", for: "tasks", toBe: 3) }
+            }
+        }
+    }
+
     @Test func moreDatabasesThanTurnsAreAllWorkedOn() async throws {
         try await DatabaseBed.with { bed in
             let all = (1...12).map { "d\($0)" }
