@@ -9,14 +9,13 @@ extension Gateway {
 
     /// The same request with a compressed body; nil if it should be sent uncompressed.
     func compressed(_ request: GatewayRequest) -> GatewayRequest? {
-        guard request.mayCompress, let body = request.body else { return nil }
+        guard let whole = request.body, whole.mayBeCompressed, let body = whole.segments else { return nil }
         let count = body.reduce(0) { $0 + $1.count }
         guard count >= Self.smallestCompressedBody, compresses(body, count) else { return nil }
         let compressed = measuredCompression(of: body, count)
         guard compressed.count < count else { return nil }
         var request = request
-        request.body = [compressed]
-        request.isCompressed = true
+        request.body = whole.compressed(to: compressed)
         return request
     }
 
@@ -42,13 +41,13 @@ extension Gateway {
     }
 
     private func choice(for count: Int) -> CompressionGauge.Choice {
-        compressionGauge.withLock { $0.choice(for: count, at: settings.now()) }
+        compressionGauge.withLock { $0.choice(for: count, at: settings.process.now()) }
     }
 
     private func measuredCompression(of body: [[UInt8]], _ count: Int) -> [UInt8] {
-        let start = settings.now()
+        let start = settings.process.now()
         let compressed = Gzip.compress(segments: body, level: Self.compressionLevel)
-        let end = settings.now()
+        let end = settings.process.now()
         compressionGauge.withLock {
             $0.noteCompression(of: count, to: compressed.count, in: start.duration(to: end), at: end)
         }

@@ -25,7 +25,8 @@ extension Gateway {
         if exchange.response.status == 401 {
             // The connection can be reused once the body is read to its end.
             let refusal = await evaluate(exchange, sentAs: authorization)
-            guard let other = try await self.authorization(insteadOf: authorization), request.source == nil else {
+            guard let other = try await self.authorization(insteadOf: authorization), request.body?.isSentOnce != true
+            else {
                 throw refusal
             }
             authorization = other
@@ -96,14 +97,14 @@ extension Gateway {
         do throws(HTTPTransportError) {
             var sent = request.httpRequest(to: address, as: authorization)
             sent.idleTimeout = sent.idleTimeout ?? settings.deadlines.silence
-            sent.measuresUpload = request.mayCompress && measuresUploads
+            sent.measuresUpload = request.body?.mayBeCompressed == true && measuresUploads
             response = try await http.send(sent)
         } catch {
             if error.mayBeWrongScheme, let other = await schemeError() { throw other }
             throw GatewayError(error).namingProxy(of: url)
         }
         noteRetryAfter(response)
-        if let upload = response.upload { compressionGauge.withLock { $0.note(upload, at: settings.now()) } }
+        if let upload = response.upload { compressionGauge.withLock { $0.note(upload, at: settings.process.now()) } }
         if let dialect = GatewayDialect(serverHeader: response.headers["Server"]) { learn(dialect) }
         return response
     }

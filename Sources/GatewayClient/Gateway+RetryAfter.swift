@@ -13,7 +13,7 @@ extension Gateway {
     func noteRetryAfter(_ response: HTTPResponse) {
         guard response.status == 429 || response.status >= 500, let wait = response.headers.retryAfter(), wait > .zero
         else { return }
-        let until = settings.now() + wait
+        let until = settings.process.now() + wait
         hold.withLock { hold in
             if hold.map({ $0.until < until }) ?? true { hold = RetryAfterPause(until: until, status: response.status) }
         }
@@ -23,7 +23,7 @@ extension Gateway {
     /// gateway's own refusal, so the run can still be stopped.
     func checkRetryAfter() throws(GatewayError) {
         guard let held = hold.withLock({ $0 }) else { return }
-        let left = settings.now().duration(to: held.until)
+        let left = settings.process.now().duration(to: held.until)
         guard left > .zero else { return hold.withLock { $0 = nil } }
         var error = GatewayError(
             held.status == 429 ? .tooManyRequests : .unavailable,

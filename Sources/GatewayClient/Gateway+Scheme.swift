@@ -24,7 +24,7 @@ extension Gateway {
         configuration.connections.connectTimeout = .seconds(3)
         configuration.tls.isInsecure = true
         configuration.userAgent = settings.userAgent
-        configuration.carrier = settings.carrier
+        configuration.carrier = settings.process.carrier
         let client = HTTPClient(configuration: configuration)
         let isAnswered = await client.answers("\(scheme)://\(url.base[end...].prefix { $0 != "/" })/")
         await client.shutdown()

@@ -33,13 +33,9 @@ public final class Gateway: Sendable {
         self.url = url
         self.settings = settings
         var configuration = HTTPClientConfiguration()
-        configuration.tls.caFile = settings.caFile
-        configuration.tls.isInsecure = settings.isInsecure
-        configuration.tls.certificateFile = settings.clientCertificate?.file
-        configuration.tls.keyFile = settings.clientCertificate?.keyFile
-        configuration.tls.keyPassword = settings.clientCertificate?.keyPassword
+        configuration.tls = HTTPClientConfiguration.TLS(settings.tls)
         configuration.userAgent = settings.userAgent
-        configuration.carrier = settings.carrier
+        configuration.carrier = settings.process.carrier
         if let observer = settings.requestObserver { configuration.observer = { observer(RequestRecord($0)) } }
         // A quarter of the transport's default: rows are processed as they arrive, and memory matters more than a speed
         // that no gateway reaches.

@@ -20,12 +20,35 @@ struct GatewayRequest {
         }
     }
 
+    struct Body {
+        /// A source is read while it is sent. Such a request is sent only once.
+        var content: HTTPRequestBody
+        var type = "application/json"
+        /// Whether gateways accept it as gzip.
+        var mayBeCompressed = false
+        var isCompressed = false
+
+        static func json(_ bytes: [UInt8]) -> Body { json(segments: [bytes]) }
+
+        static func json(segments: [[UInt8]], mayBeCompressed: Bool = false) -> Body {
+            Body(content: .segments(segments), mayBeCompressed: mayBeCompressed)
+        }
+
+        var isSentOnce: Bool { segments == nil }
+
+        /// Nil for a source.
+        var segments: [[UInt8]]? { if case .segments(let segments) = content { segments } else { nil } }
+
+        /// The same body, compressed to these bytes.
+        func compressed(to bytes: [UInt8]) -> Body {
+            Body(content: .segments([bytes]), type: type, mayBeCompressed: mayBeCompressed, isCompressed: true)
+        }
+    }
+
     var method = "GET"
     var place: Place
     var query: [(name: String, value: String)] = []
-    var body: [[UInt8]]?
-    /// Used instead of `body`: produced while it is sent. Such a request is sent only once.
-    var source: HTTPBodySource?
+    var body: Body?
     /// The limit for the whole exchange.
     var deadline: Duration?
     /// How long the transfer may be silent.
@@ -33,11 +56,6 @@ struct GatewayRequest {
     var accept = "application/json"
     /// The compression that the answer may have; nil: none.
     var acceptEncoding: String?
-    var contentType = "application/json"
-    /// Whether gateways accept this request as gzip.
-    var mayCompress = false
-    /// Whether `body` is compressed.
-    var isCompressed = false
     /// See ``ChangesRequest/usesNewConnection``.
     var usesNewConnection = false
     /// Whether the gateway may answer only once something changes.
@@ -74,8 +92,8 @@ extension GatewayRequest {
     func httpRequest(to address: String, as authorization: Authorization) -> HTTPRequest {
         var headers = [(name: "Accept", value: accept)]
         if let acceptEncoding { headers.append((name: "Accept-Encoding", value: acceptEncoding)) }
-        if body != nil || source != nil { headers.append((name: "Content-Type", value: contentType)) }
-        if isCompressed { headers.append((name: "Content-Encoding", value: "gzip")) }
+        if let body { headers.append((name: "Content-Type", value: body.type)) }
+        if body?.isCompressed == true { headers.append((name: "Content-Encoding", value: "gzip")) }
         var credentials: HTTPCredentials?
         switch authorization {
         case .credentials(let given): credentials = given.map(HTTPCredentials.init)
@@ -84,7 +102,7 @@ extension GatewayRequest {
         }
         var request = HTTPRequest(
             method: method, url: address, headers: headers,
-            body: source.map { .source($0) } ?? body.map { .segments($0) } ?? .none,
+            body: body?.content ?? .none,
             credentials: credentials, deadline: deadline, idleTimeout: silence, mayBeRepeated: !isWrite)
         request.gatheringTime = gatheringTime
         request.usesNewConnection = usesNewConnection

@@ -38,6 +38,29 @@ public struct GatewaySettings: Sendable {
         case never
     }
 
+    /// How servers are checked, and what they are shown. Only for `https`.
+    public struct TLS: Sendable {
+        /// A PEM file of authorities to trust instead of the system's; nil for the system's.
+        public var caFile: String?
+        /// Accepts any certificate. For tests and emergencies.
+        public var isInsecure = false
+        /// Shown to servers that ask for a certificate; nil for none.
+        public var clientCertificate: ClientCertificate?
+
+        /// Every property has its default.
+        public init() {}
+    }
+
+    /// What the gateways of a process share, and a simulation replaces.
+    package struct Process: Sendable {
+        /// Carries all requests to a gateway that is simulated in this process. Nil: they are sent over the network.
+        package var carrier: (any HTTPCarrier)?
+        /// So that a refused password is not sent too often.
+        var loginGate = LoginGate.shared
+        /// The clock for the age of sessions, for refused logins and for `Retry-After`.
+        var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    }
+
     /// A certificate that identifies the client, in PEM.
     public struct ClientCertificate: Sendable {
         /// Path of the certificate; the key may be in the same file.
@@ -65,21 +88,17 @@ public struct GatewaySettings: Sendable {
     public var credentialsSource: (@Sendable () throws -> GatewayCredentials?)?
     /// Logs in once with name and password, then sends a cookie, which is renewed before it expires and after a 401.
     public var usesSession = false
-    /// Shown to servers that ask for a certificate; nil for none.
-    public var clientCertificate: ClientCertificate?
+    /// Each has its own default.
+    public var tls = TLS()
     /// Overrides the detected kind of server; nil: detect it from answers.
     public var dialect: GatewayDialect?
     /// Each has its own default.
     public var deadlines = Deadlines()
     /// A gateway that refuses a compressed request gets only uncompressed ones afterwards.
     public var compressesRequests = RequestCompression.auto
-    /// A PEM file of authorities to trust instead of the system's; nil for the system's.
-    public var caFile: String?
     /// Whether to read `_exp`, the expiry, of each document that is read for a later write. Sync Gateway clears the
     /// expiry of a document with each write that lacks it. Costs one more request per document.
     public var keepsExpiry = false
-    /// Accepts any certificate. For tests and emergencies.
-    public var isInsecure = false
     /// The `User-Agent` header; the program sets `changebot/VERSION`.
     public var userAgent = "changebot"
     /// Called at the end of each request, on the only transfer thread: it must be fast. Nil costs nothing.
@@ -87,14 +106,18 @@ public struct GatewaySettings: Sendable {
 
     /// Where access tokens come from that are renewed. They replace all other credentials. Nil: there are none.
     package var accessTokens: AccessTokenSource?
-    /// Carries all requests to a gateway that is simulated in this process. Nil: they are sent over the network.
-    package var carrier: (any HTTPCarrier)?
-
-    /// Shared by all gateways of this process, so that a refused password is not sent too often.
-    var loginGate = LoginGate.shared
-    /// The clock for the age of sessions, for refused logins and for `Retry-After`.
-    var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    package var process = Process()
 
     /// Every property has its default.
     public init() {}
+}
+
+extension HTTPClientConfiguration.TLS {
+    package init(_ tls: GatewaySettings.TLS) {
+        self.init()
+        (caFile, isInsecure) = (tls.caFile, tls.isInsecure)
+        certificateFile = tls.clientCertificate?.file
+        keyFile = tls.clientCertificate?.keyFile
+        keyPassword = tls.clientCertificate?.keyPassword
+    }
 }

@@ -98,11 +98,11 @@ import Testing
 
     private func settings(_ elapsed: Monitor<Duration>, _ password: Monitor<String>? = nil) -> GatewaySettings {
         var settings = GatewaySettings()
-        settings.loginGate = LoginGate()
+        settings.process.loginGate = LoginGate()
         settings.dialect = .couchDB
         settings.credentials = .basic(user: "amy", password: "old")
         if let password { settings.credentialsSource = { .basic(user: "amy", password: password.with { $0 }) } }
-        settings.now = { Self.start + elapsed.with { $0 } }
+        settings.process.now = { Self.start + elapsed.with { $0 } }
         return settings
     }
 

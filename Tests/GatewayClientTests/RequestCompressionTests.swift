@@ -135,7 +135,7 @@ import Testing
         }
         var settings = self.settings(.auto)
         let now = ContinuousClock.now
-        settings.now = { now }
+        settings.process.now = { now }
         let host = isLoopback ? "127.0.0.1" : "0.0.0.0"
         let gateway = Gateway(try GatewayURL("http://\(host):\(scripted.server.port)/todo"), settings: settings)
         for rate in rates {

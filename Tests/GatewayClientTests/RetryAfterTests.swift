@@ -10,7 +10,7 @@ import Testing
 
     private func scripted(_ status: Int, _ wait: String) throws -> ScriptedGateway {
         var settings = GatewaySettings()
-        settings.now = { [clock] in clock.with { $0 } }
+        settings.process.now = { [clock] in clock.with { $0 } }
         return try ScriptedGateway(settings: settings) { connection, request in
             if request.target == "/todo/refused" {
                 return try connection.answer(

@@ -43,7 +43,7 @@ import Testing
         let elapsed = Monitor<Duration>(.zero)
         let logins = EventCounter()
         var settings = settings(.couchDB)
-        settings.now = { start + elapsed.with { $0 } }
+        settings.process.now = { start + elapsed.with { $0 } }
         let scripted = try ScriptedGateway(settings: settings) { connection, request in
             if request.target == "/_session" {
                 logins.increment()

@@ -103,8 +103,9 @@ extension Gateway {
         _ name: String, of id: DocumentID, revision: RevisionID?, contentType: String, segments: [[UInt8]]
     ) async throws(GatewayError) -> RevisionID {
         var request = GatewayRequest(
-            method: "PUT", place: place(of: id, attachment: name), body: segments, deadline: settings.deadlines.bulk)
-        request.contentType = contentType
+            method: "PUT", place: place(of: id, attachment: name),
+            body: GatewayRequest.Body(content: .segments(segments), type: contentType),
+            deadline: settings.deadlines.bulk)
         if let revision { request.query = [("rev", revision.text)] }
         return try await self.revision(writtenBy: request)
     }

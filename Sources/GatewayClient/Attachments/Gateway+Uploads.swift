@@ -19,8 +19,7 @@ extension Gateway {
         var request = GatewayRequest(
             method: "PUT", place: place(of: id, attachment: name))
         if let revision { request.query = [("rev", revision.text)] }
-        request.contentType = contentType
-        return try await upload(HTTPBodySource(count: source.count, next: source.next), request)
+        return try await upload(HTTPBodySource(count: source.count, next: source.next), contentType, request)
     }
 
     /// Writes a document together with attachments, in one revision. Existing attachments to keep must be in `body` as
@@ -60,7 +59,7 @@ extension Gateway {
         try requireAccepted(id)
         guard !attachments.isEmpty else {
             let request = GatewayRequest(
-                method: "PUT", place: place(of: id), query: query, body: [body], deadline: settings.deadlines.bulk)
+                method: "PUT", place: place(of: id), query: query, body: .json(body), deadline: settings.deadlines.bulk)
             return try await revision(writtenBy: request)
         }
         guard let document = try? JSONText(body), document.root.kind == .object else {
@@ -73,14 +72,15 @@ extension Gateway {
         guard let source = parts.source() else {
             throw GatewayError(.invalidRequest, "the attachments of '\(id)' are too long to send")
         }
-        var request = GatewayRequest(method: "PUT", place: place(of: id), query: query)
-        request.contentType = parts.contentType
-        return try await upload(source, request)
+        let request = GatewayRequest(method: "PUT", place: place(of: id), query: query)
+        return try await upload(source, parts.contentType, request)
     }
 
-    private func upload(_ source: HTTPBodySource, _ request: GatewayRequest) async throws(GatewayError) -> RevisionID {
+    private func upload(
+        _ source: HTTPBodySource, _ contentType: String, _ request: GatewayRequest
+    ) async throws(GatewayError) -> RevisionID {
         var request = request
-        request.source = source
+        request.body = GatewayRequest.Body(content: .source(source), type: contentType)
         (request.deadline, request.silence) = (settings.deadlines.stream, settings.deadlines.silence)
         return try await revision(writtenBy: request)
     }

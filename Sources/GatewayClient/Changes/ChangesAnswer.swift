@@ -15,7 +15,7 @@ extension Gateway {
         var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
         exchange.usesNewConnection = request.usesNewConnection
         exchange.mayAnswerLate = request.feed != .normal
-        if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
+        if let body = request.body { (exchange.method, exchange.body) = ("POST", .json(body)) }
         switch request.feed {
         case .normal:
             exchange.deadline = settings.deadlines.stream

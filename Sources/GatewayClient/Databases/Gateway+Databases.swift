@@ -65,7 +65,7 @@ extension Gateway {
             body.array { keys in for name in names { keys.string(name) } }
         }
         let request = GatewayRequest(
-            method: "POST", place: .server("_dbs_info"), body: [body.bytes], deadline: settings.deadlines.small)
+            method: "POST", place: .server("_dbs_info"), body: .json(body.bytes), deadline: settings.deadlines.small)
         let answer = try await collect(request, limit: Self.maxListBytes)
         guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
         var infos: [String: DatabaseInfo] = [:]

@@ -43,7 +43,7 @@ extension Gateway {
         }
         let request = GatewayRequest(
             method: "POST", place: .keyspace("_all_docs"), query: includesBodies ? [("include_docs", "true")] : [],
-            body: [body.bytes],
+            body: .json(body.bytes),
             deadline: settings.deadlines.bulk)
         let bytes = try await collect(request, limit: limit)
         // In this answer, documents are nested three levels deeper than on their own.

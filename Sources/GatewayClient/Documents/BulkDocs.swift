@@ -80,8 +80,9 @@ extension Gateway {
         body.append(Array("]}".utf8))
 
         let request = GatewayRequest(
-            method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk,
-            mayCompress: true)
+            method: "POST", place: .keyspace("_bulk_docs"),
+            body: .json(segments: body, mayBeCompressed: true),
+            deadline: settings.deadlines.bulk)
         let answer = try await collect(request, limit: (1 << 20) + documents.count * 4096)
         guard let text = try? JSONText(answer), text.root.kind == .array else { throw .notJSON(answer, from: url) }
         return Array(text.root.elements)

@@ -36,7 +36,8 @@ extension Gateway {
 
     func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {
         try await revision(
-            writtenBy: GatewayRequest(method: "PUT", place: place, body: [body], deadline: settings.deadlines.bulk))
+            writtenBy: GatewayRequest(method: "PUT", place: place, body: .json(body), deadline: settings.deadlines.bulk)
+        )
     }
 
     /// Sends a PUT and returns the revision that its answer names.

@@ -101,7 +101,7 @@ extension Gateway {
 
     private func query(_ path: String, _ body: [UInt8], limit: Int) async throws(GatewayError) -> [UInt8] {
         let request = GatewayRequest(
-            method: "POST", place: .keyspace(path), body: [body], deadline: settings.deadlines.stream,
+            method: "POST", place: .keyspace(path), body: .json(body), deadline: settings.deadlines.stream,
             silence: Swift.max(settings.deadlines.silence, Self.querySilence))
         return try await collect(request, limit: limit)
     }

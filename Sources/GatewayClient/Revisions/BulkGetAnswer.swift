@@ -93,7 +93,7 @@ extension Gateway {
         if includesHistory { query.append(("revs", "true")) }
         if includesAttachments { query.append(("attachments", "true")) }
         let request = GatewayRequest(
-            method: "POST", place: .keyspace("_bulk_get"), query: query, body: [body.bytes],
+            method: "POST", place: .keyspace("_bulk_get"), query: query, body: .json(body.bytes),
             deadline: settings.deadlines.stream, silence: settings.deadlines.silence,
             accept: dialect.bulkGetType, gatheringTime: GatewayRequest.listGatheringTime)
         return BulkGetAnswer(try await open(request), url: url)

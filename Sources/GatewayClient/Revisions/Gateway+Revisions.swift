@@ -108,7 +108,7 @@ extension Gateway {
             }
         }
         let request = GatewayRequest(
-            method: "POST", place: .keyspace("_revs_diff"), body: [body.bytes], deadline: settings.deadlines.bulk)
+            method: "POST", place: .keyspace("_revs_diff"), body: .json(body.bytes), deadline: settings.deadlines.bulk)
         let answer = try await text(request) { GoQuotedText.asJSON($0) }
         guard answer.root.kind == .object else { throw .notJSON(Array(answer.bytes), from: url) }
         var differences: [DocumentID: JSONValue] = [:]

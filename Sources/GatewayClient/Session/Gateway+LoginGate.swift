@@ -32,11 +32,11 @@ extension Gateway {
                 if exchange.response.status == 401 { return exchange }
                 _ = try? await exchange.response.body.collect(upTo: 64 << 10)
                 // A proxy may forbid the small request. Others then test the credentials themselves.
-                settings.loginGate.noteUnanswered(attempt)
+                settings.process.loginGate.noteUnanswered(attempt)
             }
             return try await send(request, as: authorization, attempt)
         } catch {
-            settings.loginGate.noteUnanswered(attempt)
+            settings.process.loginGate.noteUnanswered(attempt)
             throw error
         }
     }
@@ -44,7 +44,7 @@ extension Gateway {
     /// - Returns: Whether the request tests the credentials: others wait for its answer.
     private func waitForAdmission(_ attempt: LoginGate.Attempt) async throws(GatewayError) -> Bool {
         while true {
-            switch settings.loginGate.admit(attempt, at: settings.now()) {
+            switch settings.process.loginGate.admit(attempt, at: settings.process.now()) {
             case .go: return false
             case .probe: return true
             case .hold(let next): throw .heldBack(at: url, attempt.key.credentials, nextAttempt: next)
@@ -59,11 +59,11 @@ extension Gateway {
     private func send(
         _ request: GatewayRequest, as authorization: Authorization, _ attempt: LoginGate.Attempt
     ) async throws(GatewayError) -> LoginExchange {
-        let sent = settings.now()
+        let sent = settings.process.now()
         let response = try await send(request, as: authorization)
         if (200..<300).contains(response.status) {
-            settings.loginGate.noteAccepted(
-                attempt, sent: sent, proof: request.mayAnswerLate ? sent : settings.now())
+            settings.process.loginGate.noteAccepted(
+                attempt, sent: sent, proof: request.mayAnswerLate ? sent : settings.process.now())
         }
         return LoginExchange(request, response, attempt)
     }
@@ -72,9 +72,9 @@ extension Gateway {
     func noteRefusedLogin(_ error: GatewayError, of exchange: LoginExchange) {
         guard let attempt = exchange.attempt else { return }
         if error.cause == .wrongCredentials {
-            settings.loginGate.noteRefused(attempt, at: settings.now())
+            settings.process.loginGate.noteRefused(attempt, at: settings.process.now())
         } else {
-            settings.loginGate.noteUnanswered(attempt)
+            settings.process.loginGate.noteUnanswered(attempt)
         }
     }
 }

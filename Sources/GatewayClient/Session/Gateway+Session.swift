@@ -53,7 +53,7 @@ extension Gateway {
             return .credentials(credentials)
         }
         if let session = sessions.withLock({ $0[sessionPlace] }), session.owner == credentials,
-            session.renewal > settings.now()
+            session.renewal > settings.process.now()
         {
             return .session(session)
         }
@@ -63,7 +63,7 @@ extension Gateway {
     /// Stores the session if an answer renews its cookie.
     func noteRenewal(_ headers: HTTPHeaders, of authorization: Authorization) {
         guard case .session(let old) = authorization,
-            let session = old.renewed(by: headers.values(of: "Set-Cookie"), at: settings.now())
+            let session = old.renewed(by: headers.values(of: "Set-Cookie"), at: settings.process.now())
         else { return }
         sessions.withLock { $0[sessionPlace] = session }
     }
@@ -82,10 +82,10 @@ extension Gateway {
             body.member("name", string: name)
             body.member("password", string: password)
         }
-        let began = settings.now()
+        let began = settings.process.now()
         let request = GatewayRequest(
             method: "POST", place: dialect.hasSessionPerDatabase ? .database("_session") : .server("_session"),
-            body: [body.bytes], deadline: settings.deadlines.small)
+            body: .json(body.bytes), deadline: settings.deadlines.small)
         let credentials = GatewayCredentials.basic(user: name, password: password)
         let exchange = try await sendWhileLoginsPass(request, as: .credentials(nil), testing: credentials)
         let response = exchange.response

@@ -101,7 +101,7 @@ final class BotProcess: @unchecked Sendable {
     private func bot(_ connection: Connection, _ report: RunReport) throws -> Bot {
         let ruleSet = try World.loadRules()
         var gateway = GatewaySettings()
-        gateway.carrier = connection
+        gateway.process.carrier = connection
         gateway.compressesRequests = .never
         // As a password file, which is read again.
         gateway.credentialsSource = { [self] in .basic(user: "bot", password: world.operations.passwords.bot) }

@@ -25,10 +25,7 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Process the changes that are now in the feed, then exit.")
     var once = false
 
-    @OptionGroup var sharing: SharingOptions
-    @OptionGroup var feed: FeedOptions
-    @OptionGroup var trace: TraceOptions
-    @OptionGroup var reload: ReloadOptions
+    @OptionGroup var following: FollowingOptions
 
     func run() async throws {
         let notifier = ServiceNotifier.ofThisProcess()

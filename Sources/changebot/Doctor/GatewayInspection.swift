@@ -44,7 +44,7 @@ struct GatewayInspection: Sendable {
 
     /// Reports on the connection. Returns nil if the bot could not use it.
     private func connect() async -> ServerContact? {
-        let tls = CertificateCheck(url: url, isInsecure: settings.isInsecure, now: Timestamp.secondsNow)
+        let tls = CertificateCheck(url: url, isInsecure: settings.tls.isInsecure, now: Timestamp.secondsNow)
         do throws(HTTPTransportError) {
             let contact = try await ServerContact.make(url, settings, trustsAnyone: false)
             await report.finish(.reachability, contact.finding)
@@ -67,7 +67,7 @@ struct GatewayInspection: Sendable {
         let contact = try? await ServerContact.make(url, settings, trustsAnyone: true)
         await report.finish(.reachability, contact?.finding ?? .ok("the server accepts connections"))
         await report.finish(.tls, tls.findings(contact?.connection.certificates ?? [], refusedWith: error))
-        guard settings.isInsecure, let contact else {
+        guard settings.tls.isInsecure, let contact else {
             await report.skip(DoctorCheck.gatewayChecks, "there is no secure connection")
             return nil
         }

@@ -19,10 +19,8 @@ struct ServerContact: Sendable {
         _ url: GatewayURL, _ settings: GatewaySettings, trustsAnyone: Bool
     ) async throws(HTTPTransportError) -> ServerContact {
         var configuration = HTTPClientConfiguration()
-        configuration.tls.caFile = settings.caFile
+        configuration.tls = HTTPClientConfiguration.TLS(settings.tls)
         configuration.tls.isInsecure = trustsAnyone
-        configuration.tls.certificateFile = settings.clientCertificate?.file
-        configuration.tls.keyFile = settings.clientCertificate?.keyFile
         configuration.userAgent = settings.userAgent
         let client = HTTPClient(configuration: configuration)
         let result = await ask(client, url)

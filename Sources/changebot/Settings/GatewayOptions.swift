@@ -189,14 +189,14 @@ extension AccessOptions {
             }
         }
         settings.credentialsSource = try given.source()
-        settings.caFile = try environment.checking("ca-file", isFlag: caFile != nil) { () throws(CommandError) in
+        settings.tls.caFile = try environment.checking("ca-file", isFlag: caFile != nil) { () throws(CommandError) in
             try (caFile ?? environment["ca-file"]).map { path throws(CommandError) in
                 try AuthorityFile.checked(path, option: "ca-file")
             }
         }
-        settings.clientCertificate = try clientCertificate(for: url, environment)?.certificate
+        settings.tls.clientCertificate = try clientCertificate(for: url, environment)?.certificate
         settings.keepsExpiry = try keepsExpiry(environment)
-        settings.isInsecure = try environment.isOn(insecure, "insecure")
+        settings.tls.isInsecure = try environment.isOn(insecure, "insecure")
         settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))
         settings.userAgent = "changebot/\(Changebot.version)"
         return settings

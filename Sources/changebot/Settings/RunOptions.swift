@@ -51,6 +51,14 @@ struct ReloadOptions: ParsableArguments {
     var onBotFailure: BotFailurePolicy?
 }
 
+/// The options of `run` beyond those of all jobs.
+struct FollowingOptions: ParsableArguments {
+    @OptionGroup var sharing: SharingOptions
+    @OptionGroup var feed: FeedOptions
+    @OptionGroup var trace: TraceOptions
+    @OptionGroup var reload: ReloadOptions
+}
+
 /// The options of `run` for sharing work.
 struct SharingOptions: ParsableArguments {
     @Option(

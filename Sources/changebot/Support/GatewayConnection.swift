@@ -44,7 +44,7 @@ struct GatewayConnection: Sendable {
                     metadata: [LogKey.reason: "\(error)"])
             }
             settings.requestObserver = requestObserver(and: observer)
-            if settings.isInsecure {
+            if settings.tls.isInsecure {
                 logger.warning(
                     "TLS certificates are not verified: anyone on the network path can read and write as this user; replace --insecure with --ca-file FILE"
                 )
