@@ -222,8 +222,8 @@ import Testing
         }
     }
 
-    /// A database whose documents are not all counted is not quiet, although its feed has nothing new.
-    @Test func databaseIsCountedBeforeItIsClosed() async throws {
+    /// A rule that is new counts the documents of databases whose feeds have nothing new.
+    @Test func newRuleCountsQuietDatabases() async throws {
         try await DatabaseBed.with { bed in
             let all = ["a", "b", "c"]
             for short in all {
