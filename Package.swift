@@ -252,8 +252,8 @@ let package = Package(
         .executableTarget(
             name: "changebot-simulate",
             dependencies: [
-                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "Encodings", "GatewayClient",
-                "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser, .grdb, .logging,
+                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "Encodings", "Fleet",
+                "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser, .grdb, .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),

@@ -50,6 +50,7 @@ package final class Ledger: Sendable {
         /// The state is in a file; nil: this process holds no lock.
         case file(StateFiles, StateLock?)
         case engine(Engine, EngineLease?)
+        case shared(SharedState)
     }
 
     /// Opens or creates a state, and holds its lock until ``close()`` or the end of the process.
@@ -133,6 +134,19 @@ package final class Ledger: Sendable {
         self.ruleSetHash = ruleSetHash
     }
 
+    /// Opens the state of a simulated fleet.
+    ///
+    /// - Parameter directory: For data that only this machine needs.
+    init(_ shared: SharedState, directory: String, address: StateFacts.Address?, ruleSetHash: String) {
+        store = shared.store
+        processLock = .shared(shared)
+        path = shared.description
+        decisionNotes = "\(directory)/fleet.deciding"
+        self.address = address
+        access = .exclusive
+        self.ruleSetHash = ruleSetHash
+    }
+
     /// Closes the file and releases the lock, once a read under way is done. Observers of the run may still call read
     /// functions afterwards: these throw.
     package func close() {
@@ -143,6 +157,7 @@ package final class Ledger: Sendable {
         switch processLock {
         case .file(_, let lock): lock?.release()
         case .engine(_, let lease): lease?.release()
+        case .shared: break
         }
     }
 
@@ -160,6 +175,7 @@ package final class Ledger: Sendable {
                         WHERE l.name = 'feed' AND l.until > clock_timestamp()
                         """)
             }
+        case .shared: nil
         }
     }
 
@@ -167,10 +183,22 @@ package final class Ledger: Sendable {
     var lockPath: String? { if case .file(let files, _) = processLock { files.lock } else { nil } }
 
     /// Whether other processes share the work and this state.
-    package var isShared: Bool { if case .engine(let engine, _) = processLock { engine.fence != nil } else { false } }
+    package var isShared: Bool {
+        switch processLock {
+        case .file: false
+        case .engine(let engine, _): engine.fence != nil
+        case .shared: true
+        }
+    }
 
     /// Identifies this process in the fleet. Nil: the state is in a file.
-    var owner: String? { if case .engine(let engine, _) = processLock { engine.owner } else { nil } }
+    var owner: String? {
+        switch processLock {
+        case .file: nil
+        case .engine(let engine, _): engine.owner
+        case .shared(let state): state.owner
+        }
+    }
 
     /// The lease under which this process alone works for its fleet.
     package var lease: EngineLease? { if case .engine(_, let lease) = processLock { lease } else { nil } }

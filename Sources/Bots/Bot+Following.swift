@@ -62,6 +62,20 @@ extension Bot {
         }
     }
 
+    /// Records where a run begins.
+    private func note(
+        _ start: SequenceID, _ info: DatabaseInfo, _ checked: StateKeeper.CheckedState
+    ) async throws {
+        let ledger = checked.state.ledger
+        if try ledger.checkpoint() == nil {
+            // Such as at the copy of a checkpoint, with a state that was restored from before its first checkpoint.
+            if start != .start, !InjectedFault.uncountedStart.isActive { try await ledger.countAgain() }
+            // Otherwise the next run would begin at the sequence that is newest then, and skip the changes in between.
+            if settings.feed.since == .now { try await ledger.saveCheckpoint(start) }
+        }
+        if case .same = checked.finding { try await ledger.noteDatabase(info) }
+    }
+
     private func compose(
         _ info: DatabaseInfo, _ checked: StateKeeper.CheckedState, hasConnectedBefore: Bool
     ) async throws -> Run {
@@ -69,11 +83,7 @@ extension Bot {
         let orders = try Orders(ledger)
         let changed = try changedRules(ledger)
         let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, checked, changed) }
-        // Otherwise the next run would begin at the sequence that is newest then, and skip the changes in between.
-        if settings.feed.since == .now, !settings.delivery.isDryRun, try ledger.checkpoint() == nil {
-            try await ledger.saveCheckpoint(start)
-        }
-        if case .same = checked.finding, !settings.delivery.isDryRun { try await ledger.noteDatabase(info) }
+        if !settings.delivery.isDryRun { try await note(start, info, checked) }
         let missed = try missedRules(changed, ledger)
         let catchesUp = settings.catchesUp ? missed.filter { !orders.paused.contains($0) } : []
         if settings.delivery.isDryRun {

@@ -192,11 +192,11 @@ package struct Bot: Service {
     private func startOver(
         _ reset: DatabaseReset, _ state: StateCatalogue.Opened
     ) async throws -> StateCatalogue.Opened? {
-        if sharedWork != nil, let engine {
+        if sharedWork != nil {
             throw RunError(
                 .databaseReset,
                 "\(reset.reason); to handle its documents from the beginning, stop all members, then: "
-                    + "changebot fleet reset \(engine.options)")
+                    + "changebot fleet reset \(engine?.options ?? "")")
         }
         guard settings.resetPolicy(for: ruleSet) == .restart else {
             let consequence = ruleSet.actsOutside ? ", which repeats the webhooks and events of its rules" : ""

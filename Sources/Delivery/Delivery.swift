@@ -207,6 +207,9 @@ package struct Delivery: Sendable {
     private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
             logger.info("finishing the current work")
+            if InjectedFault.passingStop.isActive, let read = await progress.facts.position {
+                try await ledger.saveCheckpoint(read)
+            }
             await progress.note(.stopping)
         }
     }

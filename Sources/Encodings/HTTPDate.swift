@@ -11,7 +11,7 @@ package struct HTTPDate: Hashable, Sendable {
     package init(seconds: Int) { self.seconds = seconds }
 
     /// The current time, rounded down to whole seconds.
-    package static var now: HTTPDate { HTTPDate(seconds: Glibc.time(nil)) }
+    package static var now: HTTPDate { HTTPDate(seconds: Timestamp.secondsNow) }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`. Nil for
     /// anything else, and for dates that do not exist.

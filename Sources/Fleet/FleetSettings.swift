@@ -1,3 +1,5 @@
+internal import Locking
+
 /// How a member of a fleet works. The duration of a lease belongs to the log, because all members must agree on it.
 package struct FleetSettings: Sendable {
     /// How long before its expiry a lease is no longer trusted.
@@ -65,7 +67,8 @@ package struct FleetEnvironment: Sendable {
     package var note: @Sendable (FleetNote) -> Void
 
     package init(
-        clock: any FleetClock = SystemFleetClock(), random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        clock: any FleetClock = SystemFleetClock(),
+        random: @escaping @Sendable () -> Double = { SystemRandom.fraction() },
         note: @escaping @Sendable (FleetNote) -> Void = { _ in }
     ) {
         (self.clock, self.random, self.note) = (clock, random, note)

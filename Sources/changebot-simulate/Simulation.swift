@@ -16,7 +16,7 @@ struct Simulation {
         chdir(folder)
         defer { chdir(before) }
         // Before there is only one thread: a helper process checks the programs, and the result is remembered.
-        _ = try World.loadRules()
+        _ = try World.loadRules(settings.rules)
         let world = World(settings)
         while world.scheduler.step < settings.steps, world.violation == nil { world.runRound(until: settings.steps) }
         return SimulationResult(
@@ -31,11 +31,12 @@ struct Simulation {
         var template = Array((FileManager.default.temporaryDirectory.path + "/changebot-simulate-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
         let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        for (path, content) in Scenario.files.merging(
-            [World.rulesFile: Array(Scenario.rules.utf8)], uniquingKeysWith: { $1 })
-        {
-            try Data(content).write(to: URL(fileURLWithPath: "\(folder)/\(path)"))
-        }
+        try FileManager.default.createDirectory(
+            atPath: "\(folder)/\(Scenario.linesFolder)", withIntermediateDirectories: false)
+        var files = Scenario.files
+        files[World.rulesFile] = Array(Scenario.rules(settings.rules).utf8)
+        files[World.passRulesFile] = Array(Scenario.passRules.utf8)
+        for (path, content) in files { try Data(content).write(to: URL(fileURLWithPath: "\(folder)/\(path)")) }
         return folder
     }
 }

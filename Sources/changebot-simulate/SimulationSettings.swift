@@ -11,7 +11,13 @@ struct SimulationSettings {
     var documents = 40
     /// How often users act at most; nil: again and again.
     var actions: Int?
+    /// How many processes share the work; 1: a bot alone, without an engine.
+    var members = 1
     var breakage: Breakage?
+    /// Which rules a bot alone has.
+    var extent = Scenario.Extent.full
+    /// Which rules the bot has. Fleets have only basic ones.
+    var rules: Scenario.Extent { members > 1 ? .basic : extent }
     /// Whether each event is printed.
     var showsStory = false
 
@@ -21,8 +27,10 @@ struct SimulationSettings {
         var options = ["--seed", String(seed), "--gateway", dialect.rawValue]
         if faults != defaults.faults { options += ["--faults", faults.text] }
         if documents != defaults.documents { options += ["--documents", String(documents)] }
+        if members != defaults.members { options += ["--members", String(members)] }
         if let actions { options += ["--actions", String(actions)] }
         if let breakage { options += ["--break", breakage.rawValue] }
+        if extent != defaults.extent { options += ["--rules", extent.rawValue] }
         return options
     }
 

@@ -21,7 +21,7 @@ import Testing
     @Test func guaranteesHold() async throws {
         let result = try await simulate("--seed", "20", "--seeds", "4", "--steps", "8000")
         #expect(result.code == 0, "\(result.output)\(result.errors)")
-        for kind in ["lost-answer", "kill", "power-failure", "server-outage", "user conflicts"] {
+        for kind in ["lost-answer", "kill", "power-failure", "torn-write", "server-outage", "user conflicts"] {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(kind) }
             #expect(line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0 > 0, "\(kind)")
         }
@@ -30,64 +30,93 @@ import Testing
         #expect(result.output.split(separator: "\n").contains(alone))
     }
 
-    /// Within 20,000 steps. The same error may first violate one guarantee or another.
+    /// In a simulation of 7,000 steps, with the stated seed or one of the next ones: what a seed does depends on everything
+    /// that is simulated. The same error may first violate one guarantee or another. Those after `skipped-put` are in
+    /// `Sources/Delivery/InjectedFault.swift`.
     @Test(
         arguments: [
-            ("lost-put", "1. Other documents are written first"),
-            ("lost-write", "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
-            ("early-checkpoint", "1. The checkpoint never passes unfinished work"),
+            ("lost-put", 1, "1. Other documents are written first"),
+            ("lost-write", 2, "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
+            ("early-checkpoint", 1, "1. The checkpoint never passes unfinished work"),
             (
-                "overwritten-edit",
-                "(1. Other documents|2. Rules change only what they name|5. No edit is overwritten|The simulation itself)"
+                "overwritten-edit", 3,
+                "(1. |2. Rules change only what they name|5. No edit is overwritten|The simulation)"
             ),
-            ("rewritten-number", "2. Rules change only what they name"),
-            ("endless-rule", "(2. Rules change only what they name|Counts are right)"),
-            ("lost-attachment", "2. Rules change only what they name"),
+            ("rewritten-number", 1, "2. Rules change only what they name"),
+            ("endless-rule", 1, "(2. Rules change only what they name|Counts are right)"),
+            ("lost-attachment", 1, "2. Rules change only what they name"),
+            ("cut-download", 7, "2. Rules change only what they name"),
+            ("wrong-digest", 2, "1. The checkpoint never passes unfinished work"),
+            ("lost-event", 9, "1. Other documents are written first"),
+            ("new-event-id", 5, "Webhooks arrive at least once"),
+            ("wrong-computation", 1, "2. Rules change only what they name"),
+            ("lost-resolution", 1, "1. The checkpoint never passes unfinished work"),
+            ("deleted-winner", 1, "2. Rules change only what they name"),
+            ("lost-total", 2, "Counts are right"),
+            ("forgotten-contribution", 1, "Counts are right"),
+            ("fast-clock", 3, "No time is missed"),
+            ("forgotten-timer", 1, "(No time is missed|1. The checkpoint never passes unfinished work)"),
+            ("half-line", 2, "Emitted lines appear at least once"),
+            ("lost-box", 2, "1. Other documents are written first"),
+            ("lost-merge", 4, "2. Rules change only what they name"),
+            ("lost-item", 1, "1. Other documents are written first"),
+            ("skipped-put", 1, "1. Other documents are written first"),
+            ("vanished-dead-letter", 1, "1. The checkpoint never passes unfinished work"),
+            ("dropped-change", 1, "(1. Nothing is lost|Counts are right)"),
+            ("passing-checkpoint", 1, "1. The checkpoint never passes unfinished work"),
+            ("skipped-line", 1, "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
+            ("skipped-related", 1, "1. Other documents are written first"),
+            ("skipped-pass", 1, "No time is missed"),
+            ("outdated-put", 3, "1. No put is outdated"),
+            ("foreign-own-write", 4, "3. No loops"),
+            ("foreign-leaf", 1, "3. No loops"),
+            ("uncounted-decision", 1, "Counts are right"),
+            ("unread-retry", 3, "7. An outage causes no dead letters"),
         ])
-    func errorIsFound(error: (name: String, guarantee: String)) async throws {
-        let result = try await simulate("--seed", "2", "--steps", "20000", "--break", error.name)
+    func errorIsFound(error: (name: String, seed: Int, guarantee: String)) async throws {
+        let result = try await simulate(
+            "--seed", String(error.seed), "--seeds", "12", "--parallel", "1", "--steps", "7000", "--break", error.name)
         #expect(result.code == 1, "\(result.errors)")
         #expect(try result.output.contains(Regex("guarantee  \(error.guarantee)")), "\(result.output)")
     }
 
-    /// These fail without a mend. Seed 16: a revision of the bot that won again, after another branch was deleted, was not
-    /// counted. Seed 1: a document was read again while a list of its leaves was outdated, and its last leaf was deleted.
-    /// Seed 79: a change that waited lost the leaves of a newer one, and the conflict was not resolved.
-    @Test(arguments: [("16", "40", "13000"), ("1", "40", "6000"), ("79", "5", "8000")])
-    func seedOfAMendedFaultPasses(seed: String, documents: String, steps: String) async throws {
-        let result = try await simulate(
-            "--seed", seed, "--gateway", "sync-gateway", "--documents", documents, "--steps", steps)
-        #expect(result.code == 0, "\(result.output)\(result.errors)")
+    @Test func leakedMemoryIsWaitedFor() async throws {
+        let result = try await simulate("--seed", "1", "--steps", "7000", "--break", "leaked-memory")
+        #expect(result.code == 1, "\(result.errors)")
+        #expect(result.output.contains("guarantee  1. Nothing is lost"), "\(result.output)")
+        #expect(result.output.contains(": room in the memory budget"))
     }
 
-    /// Within 7,000 steps. `Sources/Delivery/InjectedFault.swift` has the last five errors.
+    /// Rare faults. All but the last were in the bot, and the simulation had found them. A revision of the bot that won
+    /// again, after another branch was deleted, was not counted. A document was read again while a list of its leaves was
+    /// outdated, and its last leaf was deleted. A change that waited lost the leaves of a newer one, and the conflict was
+    /// not resolved. A conflict was resolved by the rule for a revision that did not win any more.
     @Test(
         arguments: [
-            ("cut-download", "2 sync-gateway", "2. Rules change only what they name"),
-            ("wrong-digest", "4 couchdb", "1. The checkpoint never passes unfinished work"),
-            ("lost-event", "4 sync-gateway", "1. Other documents are written first"),
-            ("new-event-id", "3 sync-gateway", "Webhooks arrive at least once"),
-            ("wrong-computation", "2 couchdb", "2. Rules change only what they name"),
-            ("lost-resolution", "2 sync-gateway", "1. The checkpoint never passes unfinished work"),
-            ("deleted-winner", "2 couchdb", "2. Rules change only what they name"),
-            ("lost-total", "2 sync-gateway", "Counts are right"),
-            ("forgotten-contribution", "1 couchdb", "Counts are right"),
-            ("fast-clock", "2 sync-gateway", "No time is missed"),
-            ("forgotten-timer", "1 couchdb", "1. The checkpoint never passes unfinished work"),
-            ("skipped-put", "4 sync-gateway", "1. Other documents are written first"),
-            ("vanished-dead-letter", "4 couchdb", "1. The checkpoint never passes unfinished work"),
-            ("dropped-change", "1 sync-gateway", "1. Nothing is lost"),
-            ("passing-checkpoint", "2 couchdb", "1. The checkpoint never passes unfinished work"),
-            ("leaked-memory", "1 couchdb", "1. Nothing is lost"),
+            ("28", "sync-gateway", "40", "basic", "uncounted-own-write"),
+            ("3", "sync-gateway", "10", "basic", "outdated-leaves"),
+            ("26", "sync-gateway", "5", "full", "forgotten-leaves"),
+            ("4", "couchdb", "40", "full", "outdated-winner"),
+            ("17", "couchdb", "10", "full", "skipped-start"),
         ])
-    func errorOfOneKindIsFound(error: (name: String, seed: String, guarantee: String)) async throws {
-        let place = error.seed.split(separator: " ").map(String.init)
-        let result = try await simulate(
-            "--seed", place[0], "--gateway", place[1], "--steps", "7000", "--break", error.name)
-        #expect(result.code == 1, "\(result.errors)")
-        #expect(result.output.contains("guarantee  \(error.guarantee)"), "\(result.output)")
-        // What waits for memory says so.
-        if error.name == "leaked-memory" { #expect(result.output.contains(": room in the memory budget")) }
+    func rareFaultIsFound(
+        seed: String, gateway: String, documents: String, rules: String, fault: String
+    ) async throws {
+        let options = [
+            "--seed", seed, "--gateway", gateway, "--documents", documents, "--steps", "7000", "--rules", rules,
+        ]
+        let result = try await Program.simulate(options)
+        #expect(result.code == 0, "\(result.output)\(result.errors)")
+        let broken = try await Program.simulate(options + ["--break", fault])
+        #expect(broken.code == 1, "\(broken.output)\(broken.errors)")
+    }
+
+    /// The event about an older revision followed that about the one that was read while it arrived.
+    @Test func eventsStayInOrderAfterASlowRead() async throws {
+        let options = ["--seed", "18", "--gateway", "couchdb", "--steps", "14000"]
+        #expect(try await Program.simulate(options).code == 0)
+        let broken = try await Program.simulate(options + ["--break", "outdated-waiting"])
+        #expect(broken.output.contains("guarantee  Emitted lines appear at least once"), "\(broken.output)")
     }
 
     @Test func failureIsReplayed() async throws {
@@ -99,7 +128,7 @@ import Testing
         // One step earlier, nothing is wrong yet.
         let before = try await simulate("--seed", "2", "--break", "lost-put", "--until", String((Int(steps) ?? 0) - 1))
         #expect(before.code == 0)
-        #expect(before.output.contains("gateway: bot 1 waits for changes after"))
+        #expect(try before.output.contains(Regex("gateway: bot [0-9]+ ")))
     }
 
     @Test(
@@ -108,6 +137,7 @@ import Testing
             (["--faults", "kill=2"], "the rate of 'kill' is '2', but must be a number from 0 to 1"),
             (["--faults", "kill,kill"], "'kill' appears twice"),
             (["--seeds", "0"], "--seeds must be positive"),
+            (["--members", "many"], "The value 'many' is invalid"),
             (["--documents", "0"], "--documents must be positive"),
             (["--shrink", "--story"], "leave out --until and --story"),
             (["--seeds", "2", "--story"], "are for one seed"),

@@ -275,6 +275,36 @@ import Testing
         }
     }
 
+    /// Regression: the bot ended although it had found its mark again.
+    @Test func markThatReappearsIsNoReset() async throws {
+        try await withDirectory { directory in
+            let (hidden, instance) = (Locked(0), Locked(1))
+            let missing = ScriptedServer.Answer(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)
+            let server = try ScriptedServer(
+                information: Self.information(instance: instance.withLock(\.self)),
+                overrule: { request, answer in
+                    hidden.withLock { hidden in
+                        guard request.method == "GET", hidden > 0 else { return answer }
+                        hidden -= 1
+                        return missing
+                    }
+                }
+            ) { request, _ in
+                request.path == "/todo/_changes"
+                    ? ScriptedServer.feed([ScriptedServer.row(1), ScriptedServer.row(2)], last: 2)
+                    : ScriptedServer.written(request)
+            }
+            let lines = Locked<[String]>([])
+            try await bot(server, directory, lines, isOneShot: true, onReset: .stop).run()
+            // As many as prove a reset, after a restart of the gateway.
+            hidden.withLock { $0 = 3 }
+            instance.withLock { $0 = 2 }
+            try await bot(server, directory, lines, isOneShot: true, onReset: .stop).run()
+            #expect(hidden.withLock(\.self) == 0)
+            #expect(server.requests("/todo/_changes").count { $0.target.contains("since=0&") } == 1)
+        }
+    }
+
     @Test func daemonContinuesWithoutAMarkThatIsLostRepeatedly() async throws {
         try await withDirectory { directory in
             let server = try server(.vanishing, instance: Locked(1))

@@ -1,4 +1,5 @@
 package import GatewayClient
+internal import Locking
 internal import LosslessJSON
 
 /// The local document that holds a bot's mark. Feeds and replications do not include it.
@@ -176,9 +177,8 @@ package struct DatabaseMark: Sendable, Equatable {
 
     /// A mark for a database that has none.
     package static func new() -> DatabaseMark {
-        var random = SystemRandomNumberGenerator()
         func randomHalf() -> String {
-            let digits = String(random.next(), radix: 16)
+            let digits = String(SystemRandom.number(), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }
         return DatabaseMark(identity: randomHalf() + randomHalf())

@@ -7,7 +7,7 @@ extension DatabaseResetDetector {
     /// or the next check would find another reset.
     ///
     /// - Returns: The reset, with what the state has to know about it.
-    /// - Throws: `.notOffered` if marks prove nothing here.
+    /// - Throws: `.notOffered` if marks prove nothing here; `.unavailable` if the mark is there again.
     func prove(_ reset: DatabaseReset) async throws -> DatabaseReset {
         guard !isReadOnly else { return reset }
         let info = try await marks.gateway.databaseInfo()
@@ -19,7 +19,10 @@ extension DatabaseResetDetector {
         guard marks.trust.isCredibleReset(evidence) else {
             throw marks.giveUp("it shows a reset again, but the database has not changed since the last one")
         }
-        if reset.mark == nil { _ = try await marks.create() }
+        if reset.mark == nil, try await marks.create().mark.identity == known {
+            // The answers without it were wrong.
+            throw GatewayError(.unavailable, "\(marks.gateway.url): the bot's mark was missing for a moment")
+        }
         var reset = reset
         reset.record = record.noting(resetFrom: known, info)
         return reset

@@ -32,7 +32,7 @@ package struct DatabaseResetDetector: Sendable {
     let marks: MarkDocument
     let ledger: Ledger
     /// Nil: only this process writes the mark.
-    let engine: Engine?
+    let markLock: (any MarkLock)?
     /// The channels of the feed that are read; nil for all.
     package let channels: [String]?
     /// Set for a dry run, which writes nothing.
@@ -43,11 +43,12 @@ package struct DatabaseResetDetector: Sendable {
     let lostMark: LostMark
 
     package init(
-        marks: MarkDocument, ledger: Ledger, engine: Engine?, channels: [String]?, isReadOnly: Bool, logger: Logger,
+        marks: MarkDocument, ledger: Ledger, markLock: (any MarkLock)?, channels: [String]?, isReadOnly: Bool,
+        logger: Logger,
         checkInterval: Duration, lostMark: LostMark
     ) {
-        (self.marks, self.ledger, self.engine, self.channels, self.isReadOnly, self.logger, self.checkInterval) = (
-            marks, ledger, engine, channels, isReadOnly, logger, checkInterval
+        (self.marks, self.ledger, self.markLock, self.channels, self.isReadOnly, self.logger, self.checkInterval) = (
+            marks, ledger, markLock, channels, isReadOnly, logger, checkInterval
         )
         self.lostMark = lostMark
     }
@@ -195,14 +196,14 @@ package struct DatabaseResetDetector: Sendable {
     /// Replaces the mark, unless it is missing, another bot's or older: then a new mark would hide a reset.
     private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
         guard !isReadOnly else { return }
-        guard let engine else { return try await replaceOwnNow(change) }
-        try await engine.withExclusiveMark(waits: false) { try await replaceOwnNow(change) }
+        guard let markLock else { return try await replaceOwnNow(change) }
+        try await markLock.withExclusiveMark(waits: false) { try await replaceOwnNow(change) }
     }
 
     private func replaceOwnNow(_ change: (DatabaseMark) -> DatabaseMark) async throws {
         let check = try await check()
         guard check.known != nil else { return }
-        let write = engine == nil ? "" : try await ledger.beginMarkWrite()
+        let write = markLock == nil ? "" : try await ledger.beginMarkWrite()
         let replaced = try await marks.replace { found in
             guard case .same(let own) = check.result(found) else { return nil }
             var mark = change(own.mark)
@@ -210,7 +211,7 @@ package struct DatabaseResetDetector: Sendable {
             return mark
         }
         if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }
-        if engine != nil { _ = try await ledger.removeUnansweredMarkWrite(write) }
+        if markLock != nil { _ = try await ledger.removeUnansweredMarkWrite(write) }
     }
 
     /// The reset of the database since the run began, if any. For the end of a one-shot run: an unreachable gateway

@@ -1,10 +1,10 @@
 internal import Encodings
-internal import FoundationEssentials
 internal import GatewayClient
+internal import Locking
 package import PostgreSQL
 
 /// Where a fleet keeps its state: a schema of a PostgreSQL database (`--engine`, `--fleet`).
-package struct Engine: Sendable {
+package struct Engine: MarkLock {
     /// The shortest lease. A shorter one, less the margin, would expire with any slow answer.
     package static let minLease: Duration = .seconds(2)
     package static let defaultLease: Duration = .seconds(5)
@@ -50,7 +50,7 @@ package struct Engine: Sendable {
     }
 
     private struct Process {
-        let owner = UUID().uuidString
+        let owner = SystemRandom.identifier()
         let counters = FleetCounters()
         let clock = EngineClock()
         let renewals = LeaseRenewals()
@@ -147,13 +147,8 @@ package struct Engine: Sendable {
     /// The longest time for which a member that hangs with the lock blocks others that open the state.
     private static let maxMarkWait: Duration = .seconds(30)
 
-    /// Calls `body` while no other member writes the mark of the database.
-    ///
     /// CouchDB checks no revisions of local documents. Without this lock, two members that mark a new database at once
     /// would disagree about its identity, and a late write of an older mark would look like a restored database.
-    ///
-    /// - Parameter waits: Whether to wait some time for other members. Otherwise does nothing if another member is
-    ///   writing the mark.
     package func withExclusiveMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let queue = makeQueue()
         // The passes of a fleet write the same mark.

@@ -22,6 +22,9 @@ package final class EngineClock: Sendable {
 
     private let state = Locked(State())
 
+    /// With the machine's time until the engine's first answer.
+    package init() {}
+
     /// - Parameters:
     ///   - machine: Seconds since 1970.
     ///   - onDifference: Called when the clocks start to differ, with the seconds by which the machine is ahead

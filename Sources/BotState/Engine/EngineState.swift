@@ -15,14 +15,9 @@ enum EngineState {
             let facts = try store.read { try StateFacts($0) }
             try check(facts, engine, address, observation)
             let former = StateCatalogue.formerAddress(facts, observation, address)
-            let used = (facts.addresses.map(\.used).max() ?? 0) + 1
-            let isLatest = facts.lastAddress == address
-            let ledger = Ledger(
-                engine, store, lease, directory: directory,
-                address: StateFacts.Address(url: address, used: isLatest ? used - 1 : used), ruleSetHash: ruleSetHash)
-            try ledger.bind(
-                to: StateFacts.Address(url: address, used: isLatest ? used - 1 : used),
-                former == nil ? .resume : .resumeElsewhere, observation.identity)
+            let use = facts.nextUse(of: address)
+            let ledger = Ledger(engine, store, lease, directory: directory, address: use, ruleSetHash: ruleSetHash)
+            try ledger.bind(to: use, former == nil ? .resume : .resumeElsewhere, observation.identity)
             return StateCatalogue.Opened(ledger: ledger, formerAddress: former)
         } catch {
             store.close()
@@ -105,9 +100,7 @@ enum EngineState {
     private static func check(
         _ facts: StateFacts, _ engine: Engine, _ address: String, _ observation: DatabaseObservation
     ) throws(StateError) {
-        let isNew = facts.identity == nil && facts.addresses.isEmpty
-        let isSame = facts.identity != nil && facts.identity == observation.identity
-        guard !isNew, !isSame, facts.lastUse(of: address) == nil else { return }
+        guard !facts.isOpen(to: observation, at: address) else { return }
         throw .foreign(
             "the fleet '\(engine.fleet)' on \(engine.address) works on another database, \(facts.lastAddress ?? "?"); "
                 + "choose another --fleet for \(address)")

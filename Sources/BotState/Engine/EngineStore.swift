@@ -27,13 +27,13 @@ package final class EngineStore: StateStore {
         view = engine.makeQueue(deadline: min(.seconds(10), engine.lease))
     }
 
-    func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
+    package func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
         try view.performNow { connection in
             try connection.transaction(readOnly: true) { try body(PostgresSession(connection: $0)) }
         }
     }
 
-    func read<Value: Sendable>(
+    package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any StateSession) throws -> Value
     ) async throws -> Value {
         try await work.perform { connection in
@@ -41,13 +41,13 @@ package final class EngineStore: StateStore {
         }
     }
 
-    func write<Value: Sendable>(
+    package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any StateSession) throws -> Value
     ) async throws -> Value {
         try await work.perform { [fence] in try Self.write($0, fence, body) }
     }
 
-    func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
+    package func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
         try work.performNow { try Self.write($0, fence, body) }
     }
 
@@ -80,9 +80,9 @@ package final class EngineStore: StateStore {
     /// times.
     private static let maxAttempts = 10
 
-    func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }
+    package func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }
 
-    func close() {
+    package func close() {
         work.close()
         view.close()
     }

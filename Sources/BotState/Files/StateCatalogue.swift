@@ -37,13 +37,21 @@ package struct StateCatalogue: Sendable {
     package let name: String
     /// The engine that stores the states. Nil: they are in files.
     package let engine: Engine?
+    /// The state of a simulated fleet.
+    private let shared: SharedState?
 
     /// Accesses no files, and does not connect.
     package init(directory: String, name: String, engine: Engine? = nil) {
-        self.directory = directory
-        self.name = name
-        self.engine = engine
+        (self.directory, self.name, self.engine, shared) = (directory, name, engine, nil)
     }
+
+    /// With the state of a simulated fleet. Only runs that share the work can use it.
+    package init(directory: String, name: String, _ shared: SharedState) {
+        (self.directory, self.name, self.shared, engine) = (directory, name, shared, nil)
+    }
+
+    /// Lets one process at a time write the mark of the database. Nil: no other process writes it.
+    package var markLock: (any MarkLock)? { engine ?? shared?.markLock }
 
     /// Checks that a state can be created, without creating it, so that a wrong `--state` fails before the gateway
     /// answers.
@@ -74,18 +82,20 @@ package struct StateCatalogue: Sendable {
     /// database's mark.
     package func knowsDatabase(at address: String) throws(StateError) -> Bool {
         if let engine { return try EngineState.facts(engine)?.identity != nil }
+        if let shared { return try shared.facts().identity != nil }
         return try DatabaseObservation.unmarked.choose(among: states(), at: address)?.identity != nil
     }
 
     /// Whether there is a state for the database at `address`.
     package func hasState(_ observation: DatabaseObservation, at address: String) throws(StateError) -> Bool {
         if let engine { return try EngineState.facts(engine).map { !$0.isBlank } ?? false }
+        if let shared { return try !shared.facts().isBlank }
         return try observation.choose(among: states(), at: address) != nil
     }
 
     /// Whether a state other than this one belongs to the database with this mark.
     package func hasState(of identity: String, otherThan ledger: Ledger) throws(StateError) -> Bool {
-        guard engine == nil else { return false }
+        guard engine == nil, shared == nil else { return false }
         return try states().contains { $0.identity == identity && files($0.number).database != ledger.path }
     }
 
@@ -97,6 +107,10 @@ package struct StateCatalogue: Sendable {
         address: String, _ observation: DatabaseObservation, ruleSetHash: String, for purpose: Purpose
     ) throws(StateError) -> Opened {
         if let engine { return try open(engine, address, observation, ruleSetHash, purpose) }
+        if let shared, purpose == .run {
+            try StateFiles(directory: directory, name: name).createDirectory()
+            return try shared.openForRun(directory: directory, address, observation, ruleSetHash: ruleSetHash)
+        }
         return switch purpose {
         case .run: try openForRun(address, observation, ruleSetHash)
         case .shared: try openShared(address, observation, ruleSetHash)

@@ -16,20 +16,25 @@ package enum DeadChanges {
 
     /// Saves a dead letter for each as part of their commit, and deletes the oldest changes without a dead letter.
     @Sendable package static func keepDeadLetters(_ dead: [DeadChange], _ connection: PostgresConnection) throws {
-        let deadLetters = dead.map { dead in
-            DeadLetter(
-                sequence: SequenceID(dead.change.entry.sequence), id: DocumentID(dead.change.id.text),
-                revision: dead.change.entry.revision.isEmpty ? nil : RevisionID(dead.change.entry.revision),
-                reason: dead.reason, attempts: dead.change.attempts)
-        }
         let session = PostgresSession(connection: connection)
-        let numbers = try DeadLetters(session).insert(deadLetters, ruleSetHash: "")
-        try Ledger.record(traces: TraceEntry.entries(of: deadLetters, numbers), in: session)
+        try saveDeadLetters(dead, session)
         try connection.run(
             """
             DELETE FROM dead_change
             WHERE n <= (SELECT n FROM dead_change ORDER BY n DESC OFFSET $1::bigint LIMIT 1)
                 AND NOT EXISTS (\(deadLetter))
             """, [.int(kept)])
+    }
+
+    /// Saves a dead letter for each.
+    package static func saveDeadLetters(_ dead: [DeadChange], _ session: any StateSession) throws {
+        let deadLetters = dead.map { dead in
+            DeadLetter(
+                sequence: SequenceID(dead.change.entry.sequence), id: DocumentID(dead.change.id.text),
+                revision: dead.change.entry.revision.isEmpty ? nil : RevisionID(dead.change.entry.revision),
+                reason: dead.reason, attempts: dead.change.attempts)
+        }
+        let numbers = try DeadLetters(session).insert(deadLetters, ruleSetHash: "")
+        try Ledger.record(traces: TraceEntry.entries(of: deadLetters, numbers), in: session)
     }
 }

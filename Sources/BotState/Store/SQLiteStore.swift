@@ -1,31 +1,33 @@
 internal import FoundationEssentials
-internal import GRDB
+package import GRDB
 
 /// The tables of a state in a file of SQLite.
-struct SQLiteStore: StateStore {
+package struct SQLiteStore: StateStore {
     let database: DatabaseQueue
     /// For messages.
     let path: String
 
-    var dialect: SQLDialect { .sqlite }
+    package init(database: DatabaseQueue, path: String) { (self.database, self.path) = (database, path) }
 
-    func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
+    package var dialect: SQLDialect { .sqlite }
+
+    package func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
         try database.read { try body(SQLiteSession(database: $0)) }
     }
 
-    func read<Value: Sendable>(
+    package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any StateSession) throws -> Value
     ) async throws -> Value { try await database.read { try body(SQLiteSession(database: $0)) } }
 
-    func write<Value: Sendable>(
+    package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any StateSession) throws -> Value
     ) async throws -> Value { try await database.write { try body(SQLiteSession(database: $0)) } }
 
-    func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
+    package func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
         try database.write { try body(SQLiteSession(database: $0)) }
     }
 
-    func error(_ purpose: StatePurpose, _ error: any Error) -> StateError {
+    package func error(_ purpose: StatePurpose, _ error: any Error) -> StateError {
         switch purpose {
         case .creating: .creating(path, error)
         case .reading: .reading(path, error)
@@ -33,7 +35,7 @@ struct SQLiteStore: StateStore {
         }
     }
 
-    func close() { try? database.close() }
+    package func close() { try? database.close() }
 }
 
 // MARK: - Tables
@@ -43,7 +45,7 @@ extension SQLiteStore {
     /// the same time.
     ///
     /// - Throws: ``SupersededSchema`` if there are other tables; errors of SQLite.
-    static func prepare(_ database: DatabaseQueue) throws {
+    package static func prepare(_ database: DatabaseQueue) throws {
         guard try !database.read(isPrepared) else { return }
         try database.write { database in
             switch try version(database) {

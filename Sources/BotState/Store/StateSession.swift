@@ -109,6 +109,24 @@ package enum SQLDialect: Sendable {
         self == .sqlite ? "CAST(strftime('%s', 'now') AS INTEGER)" : "EXTRACT(EPOCH FROM clock_timestamp())"
     }
 
+    /// Whether a column with a time is later than this number of seconds ago, by a clock that all processes share.
+    func isLater(_ column: String, thanSecondsAgo seconds: String) -> String {
+        self == .sqlite
+            ? "(\(column) > \(now) - \(seconds))"
+            : "(\(column) > clock_timestamp() - CAST(\(seconds) AS bigint) * interval '1 second')"
+    }
+
+    /// Whether a row is among some rows of the same table.
+    func isRow(among rows: (_ key: String) -> String, key: String) -> String {
+        self == .sqlite ? "(\(key)) IN (\(rows(key)))" : "ctid = ANY (ARRAY(\(rows("ctid"))))"
+    }
+
+    /// A statement that lets one member at a time change the comparing rules. Nil: only one transaction writes at a time
+    /// anyway.
+    var comparingRulesLock: String? {
+        self == .sqlite ? nil : "SELECT pg_advisory_xact_lock(hashtextextended(current_setting('search_path'), 4))"
+    }
+
     /// The smaller one of two values.
     func least(_ first: String, _ second: String) -> String {
         self == .sqlite ? "MIN(\(first), \(second))" : "LEAST(\(first), \(second))"

@@ -1,7 +1,7 @@
 /// The tables of a state: a file of SQLite, or a schema of PostgreSQL.
 ///
 /// Calls throw the database's errors, which ``error(_:_:)`` converts to ``StateError``.
-protocol StateStore: Sendable {
+package protocol StateStore: Sendable {
     var dialect: SQLDialect { get }
 
     /// Calls `body` in a transaction with a consistent snapshot. Blocks.

@@ -111,14 +111,14 @@ extension Ledger {
             String.self,
             """
             SELECT i.value FROM identity i JOIN member m ON i.name = ? || m.owner
-            WHERE m.owner <> ? AND m.until > clock_timestamp() - CAST(? AS bigint) * interval '1 second'
+            WHERE m.owner <> ? AND \(database.dialect.isLater("m.until", thanSecondsAgo: "?"))
             """, [factOfMember, owner, grace])
         return Set(lists.flatMap { $0.split(separator: ",").compactMap { Int($0) } })
     }
 
     /// Members that start at once wait for each other.
     private static func lockComparingRules(_ database: any StateSession) throws {
-        _ = try database.rows("SELECT pg_advisory_xact_lock(hashtextextended(current_setting('search_path'), 4))")
+        if let lock = database.dialect.comparingRulesLock { _ = try database.rows(lock) }
     }
 
     private static func openShared(
@@ -138,7 +138,7 @@ extension Ledger {
         let list = numbers.compactMap { $0.map(String.init) }.joined(separator: ",")
         try set(factOfMember + owner, list, database)
         try database.execute(
-            "DELETE FROM identity WHERE name LIKE ? AND NOT EXISTS (SELECT FROM member m WHERE name = ? || m.owner)",
+            "DELETE FROM identity WHERE name LIKE ? AND NOT EXISTS (SELECT 1 FROM member m WHERE name = ? || m.owner)",
             [factOfMember + "%", factOfMember])
         try forgetUnused(owner, numbers.compactMap(\.self), database)
         return numbers
@@ -180,9 +180,10 @@ extension Ledger {
             return false
         }
         try await write { database in
+            let some = database.dialect.isRow(
+                among: { "SELECT \($0) FROM last_seen WHERE rule = ? LIMIT ?" }, key: "id, rule")
             let deleted = try database.execute(
-                "DELETE FROM last_seen WHERE ctid = ANY (ARRAY(SELECT ctid FROM last_seen WHERE rule = ? LIMIT ?))",
-                [number, Self.deletionBatchSize])
+                "DELETE FROM last_seen WHERE \(some)", [number, Self.deletionBatchSize])
             guard deleted < Self.deletionBatchSize else { return }
             try database.execute(
                 "DELETE FROM identity WHERE name = ?", [Self.factOfForgotten + String(number)])

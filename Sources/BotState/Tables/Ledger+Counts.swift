@@ -130,6 +130,16 @@ extension Ledger {
         }
     }
 
+    /// Makes the run that begins now count all documents again: this state has not seen all changes.
+    ///
+    /// - Returns: Whether they were counted.
+    @discardableResult
+    package func countAgain() async throws(StateError) -> Bool {
+        guard try await countedRules().values.contains(true) else { return false }
+        try await write { try Self.invalidateCounts($0) }
+        return true
+    }
+
     /// Makes the next run count all documents again, because it will not see all changes.
     static func invalidateCounts(_ database: any StateSession) throws {
         try database.execute("UPDATE aggregate_rule SET is_complete = 0 WHERE is_complete <> 0")

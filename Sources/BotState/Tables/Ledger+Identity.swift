@@ -1,5 +1,5 @@
-internal import FoundationEssentials
 package import GatewayClient
+internal import Locking
 
 // The database that the state belongs to, and its addresses.
 extension Ledger {
@@ -58,7 +58,7 @@ extension Ledger {
     }
 
     /// How many times the mark in the database had been written when it was last seen; 0 if unknown.
-    func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
+    package func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
 
     /// Records how many times the mark has been written. No write if that is recorded already.
     package func noteMark(generation: Int) async throws(StateError) {
@@ -88,9 +88,10 @@ extension Ledger {
     ///
     /// - Returns: The id of the write, for ``DatabaseMark/write``.
     func beginMarkWrite() async throws(StateError) -> String {
-        let id = UUID().uuidString
+        let id = SystemRandom.identifier()
         try await write { database in
-            try database.execute("DELETE FROM mark_write WHERE at < clock_timestamp() - interval '7 days'")
+            let isNew = database.dialect.isLater("at", thanSecondsAgo: "?")
+            try database.execute("DELETE FROM mark_write WHERE NOT \(isNew)", [7 * 86_400])
             try database.execute("INSERT INTO mark_write (id) VALUES (?)", [id])
         }
         return id
@@ -100,7 +101,7 @@ extension Ledger {
     ///
     /// - Returns: Whether it was not answered before. Then it may be a late write that replaced newer marks.
     func removeUnansweredMarkWrite(_ id: String) async throws(StateError) -> Bool {
-        guard store.dialect == .postgres, !id.isEmpty else { return false }
+        guard owner != nil, !id.isEmpty else { return false }
         return try await write { try $0.execute("DELETE FROM mark_write WHERE id = ?", [id]) } ?? 0 > 0
     }
 

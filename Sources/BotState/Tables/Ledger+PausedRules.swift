@@ -208,7 +208,7 @@ extension Ledger {
             try database.rows(
                 """
                 SELECT m.owner FROM member m LEFT JOIN order_taken_up t USING (owner)
-                WHERE m.membership IS NOT NULL AND m.until > clock_timestamp() AND COALESCE(t.number, 0) < ? LIMIT 1
+                WHERE m.membership IS NOT NULL AND \(database.dialect.isLater("m.until", thanSecondsAgo: "0")) AND COALESCE(t.number, 0) < ? LIMIT 1
                 """, [order]
             ).isEmpty
         }

@@ -1,4 +1,5 @@
 internal import BotState
+internal import Delivery
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
@@ -64,6 +65,7 @@ struct StartFacts {
         guard copy.ruleSetHash == ruleSetHash, copy.channels == channels else {
             return RunStart(.start, [.otherCopy])
         }
+        if InjectedFault.skippedStart.isActive, let newest { return RunStart(newest) }
         return RunStart(sequence, [.atCheckpointCopy(savedAt: copy.savedAt)])
     }
 }

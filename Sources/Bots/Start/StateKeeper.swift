@@ -1,4 +1,5 @@
 package import BotState
+internal import Delivery
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
@@ -104,9 +105,11 @@ struct StateKeeper: Sendable {
         _ held: StateCatalogue.Opened? = nil,
         onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
     ) async throws -> CheckedState {
-        guard let engine = place.catalogue.engine, !place.isReadOnly else { return try await openNow(held, onReset) }
+        guard let markLock = place.catalogue.markLock, !place.isReadOnly else {
+            return try await openNow(held, onReset)
+        }
         var checked: CheckedState?
-        try await engine.withExclusiveMark(waits: true) { checked = try await openNow(held, onReset) }
+        try await markLock.withExclusiveMark(waits: true) { checked = try await openNow(held, onReset) }
         guard let checked else { throw CancellationError() }
         return checked
     }
@@ -119,13 +122,15 @@ struct StateKeeper: Sendable {
         var seen: StoredMark?
         if let held { state = held } else { (state, seen) = try await openStateOfMark() }
         do {
+            let generation = held == nil ? try state.ledger.markGeneration() : nil
             while true {
                 let detector = DatabaseResetDetector(
-                    marks: marks, ledger: state.ledger, engine: place.catalogue.engine, channels: channels,
+                    marks: marks, ledger: state.ledger, markLock: place.catalogue.markLock, channels: channels,
                     isReadOnly: place.isReadOnly,
                     logger: logger, checkInterval: checkInterval, lostMark: lostMark)
                 let finding = try await contact.ask { [seen] in try await detector.detect(after: seen) }
                 guard case .reset(let reset) = finding else {
+                    if let generation { try await noteAge(of: state, before: generation) }
                     try await confirm(state, detector)
                     return CheckedState(state: state, detector: detector, finding: finding)
                 }
@@ -139,6 +144,18 @@ struct StateKeeper: Sendable {
             if state.ledger !== held?.ledger { state.ledger.close() }
             throw error
         }
+    }
+
+    /// A state that was restored from an older copy does not know documents with totals that were written since. Its mark
+    /// has then been written more often than it remembers, as also after a crash between a write and its record.
+    ///
+    /// - Parameter generation: How often it remembered before the mark was read.
+    private func noteAge(of state: StateCatalogue.Opened, before generation: Int) async throws(StateError) {
+        guard !place.isReadOnly, place.catalogue.engine == nil, generation > 0,
+            try state.ledger.markGeneration() > generation, !InjectedFault.uncountedStart.isActive,
+            try await state.ledger.countAgain()
+        else { return }
+        logger.notice("the database has a newer mark than this state: counting all documents again")
     }
 
     /// Looks for the database's mark, adds one if the database is new, and opens the state that belongs to it.

@@ -89,6 +89,7 @@ package final class Counts: Sendable {
     /// What to record about finished candidates. Nil: no rule counts.
     func changes(of outcomes: CandidateOutcomes) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
+        if InjectedFault.totalsWithoutEngine.isActive, ledger.isShared { return nil }
         var changes = makeChanges()
         if requestsRecounts {
             changes.undecided = outcomes.candidates.map(\.id)

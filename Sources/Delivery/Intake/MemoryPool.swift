@@ -67,6 +67,9 @@ package final class MemoryPool: Sendable {
         wakeWaiting()
     }
 
+    /// How many bytes all bots hold.
+    package var bytesInUse: Int { use.withLock(\.now) }
+
     /// The maximum number of bytes that all bots held at the same time so far.
     package var peakUse: Int { use.withLock(\.most) }
 

@@ -65,7 +65,8 @@ package struct Candidate: Sendable {
     /// leaf wins now. The former winner may have been deleted, and the server may still have its body, so an outdated
     /// list could let a policy delete the only leaf that is left.
     var knownLeaves: [RevisionID]? {
-        guard let leaves = reason.leaves, leaves.first == content.revision else { return nil }
+        guard let leaves = reason.leaves, leaves.first == content.revision || InjectedFault.outdatedLeaves.isActive
+        else { return nil }
         return leaves
     }
 

@@ -8,13 +8,19 @@ struct CandidateFlow: Sendable {
     /// Adds candidates. Never waits, because their documents are in memory already.
     func submit(_ candidates: [Candidate]) async {
         guard !candidates.isEmpty else { return }
-        await budget.take(bytes: candidates.reduce(0) { $0 + $1.content.cost }, documents: candidates.count)
+        let booked = candidates.filter { !InjectedFault.unbookedLog.isActive || !$0.acknowledgements.isFromLog }
+        await budget.take(bytes: booked.reduce(0) { $0 + $1.content.cost }, documents: booked.count)
         await returnRoom(queue.submit(candidates))
     }
 
     /// Merges later changes of a candidate's document into it.
     func mergeWaiting(into candidate: inout Candidate) async {
         await returnRoom(queue.mergeWaiting(into: &candidate))
+    }
+
+    /// Drops older contents of documents that were read.
+    func dropWaiting(of documents: [DocumentID]) async {
+        await returnRoom(queue.dropWaiting(of: documents))
     }
 
     private func returnRoom(_ freed: CandidateQueue.FreedMemory) async {

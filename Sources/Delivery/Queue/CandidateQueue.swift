@@ -110,9 +110,25 @@ actor CandidateQueue {
         guard let newer = waiting[candidate.id], !newer.content.isDeleted else { return FreedMemory() }
         waiting[candidate.id] = nil
         // Otherwise a conflict that has arisen meanwhile would not be noticed.
-        candidate.reason.leaves = newer.reason.leaves ?? candidate.reason.leaves
+        if !InjectedFault.forgottenLeaves.isActive {
+            candidate.reason.leaves = newer.reason.leaves ?? candidate.reason.leaves
+        }
         candidate.merge(newer)
         return FreedMemory(bytes: newer.content.cost, documents: 1)
+    }
+
+    /// Drops the contents of changes that arrived while their documents were read: what was read may be newer, and an older
+    /// event must not follow it. These documents are read again. Tombstones are kept: reading does not return them.
+    ///
+    /// - Returns: The memory that was freed.
+    func dropWaiting(of documents: [DocumentID]) -> FreedMemory {
+        var freed = FreedMemory()
+        guard !waiting.isEmpty, !InjectedFault.outdatedWaiting.isActive else { return freed }
+        for document in documents where waiting[document]?.content.isDeleted == false {
+            freed.bytes += waiting[document]?.content.releaseBudget() ?? 0
+            waiting[document]?.content.drop()
+        }
+        return freed
     }
 
     /// Makes taken candidates ready again, behind the others.

@@ -69,6 +69,8 @@ struct StoredFacts: Sendable {
     /// Whether this rule set wrote its revision. It is then decided only if a rule may see another state than it last
     /// saw: another branch has won in the meantime, or the document is no longer visible.
     var isOwnRevision = false
+    /// Whether only a rule that resolves its conflict applies to the own revision.
+    var onlyResolves = false
     /// Whether rules with `changed`, `enter` or `leave` only look at it, and no other rule applies.
     var onlyLearns = false
     /// The times of its rules with `at:`; nil if they were not read.
@@ -126,6 +128,16 @@ extension CandidateProgress {
         case .unreadable(let reason):
             return apply(.end(.deadLettered(candidate.deadLetter(reason: reason))))
         case .conflict(let conflict):
+            // Another leaf wins by now, and rules must see its content. A gateway with another order of leaves is asked
+            // only a few times.
+            let winner = conflict.leaves.first.map { RevisionID($0.revision) }
+            if winner != candidate.content.revision, candidate.history.outdatedDecisions < Self.maxOutdatedDecisions,
+                !InjectedFault.outdatedWinner.isActive
+            {
+                candidate.content.drop()
+                candidate.history.outdatedDecisions += 1
+                return apply(.again)
+            }
             candidate.content.conflict = conflict
             candidate.history.unresolved = nil
             return .proceed
@@ -271,7 +283,7 @@ extension CandidateProgress {
         result.isDeletion = plan.decision.isDeletion
         result.replacedRevision = candidate.content.revision
         candidate.history.lastRule = plan.report.lastChange ?? candidate.history.lastRule
-        candidate.content.free()
+        if !InjectedFault.unreadRetry.isActive { candidate.content.free() }
         self.plan = nil
         return OwnWriteRequest(document: document, before: before)
     }
@@ -306,7 +318,9 @@ extension CandidateProgress {
     /// postponed.
     private mutating func decideAgain(after outcome: BulkOutcome, _ now: Instant) -> Command {
         // A tombstone is written again unchanged if the gateway did not answer.
-        if outcome == .conflict || !candidate.content.isDeleted { candidate.content.drop() }
+        if outcome == .conflict || !candidate.content.isDeleted, !InjectedFault.unreadRetry.isActive {
+            candidate.content.drop()
+        }
         return apply(candidate.history.isContested ? .wait(until: now + AttemptLimits.contestedWait) : .again)
     }
 }

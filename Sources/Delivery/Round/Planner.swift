@@ -125,6 +125,15 @@ struct Planner {
 }
 
 extension CandidateProgress.DecisionResult {
+    /// Whether no rule applies to an own revision: it is not in conflict, or no rule resolves the conflict, and no rule
+    /// sees another state than before.
+    func leavesOwnRevision(_ known: StoredFacts) -> Bool {
+        guard known.isOwnRevision, case .plan(let plan, _) = self, plan.decision.error == nil,
+            plan.decision.resolution == nil
+        else { return false }
+        return known.onlyResolves || isSame(as: known.lastSeen)
+    }
+
     /// Whether it is a completed decision in which no rule saw another state than before.
     ///
     /// - Parameter before: The states that rules last saw, by the rule's name.

@@ -26,10 +26,9 @@ extension Round {
         try Task.checkCancellation()
         for (index, answer) in zip(active.indices, answers) {
             if case .noProcess = answer { undecided += 1 }
-            let known = active[index].known
-            let isUnchanged = known.isOwnRevision && answer.isSame(as: known.lastSeen)
+            let isUnchanged = answer.leavesOwnRevision(active[index].known)
             // The plan has the contributions to totals, which are recorded although nothing else is done.
-            if !isUnchanged || context.state.counts != nil { follow(active[index].take(answer), of: index) }
+            if !isUnchanged || countsOwnRevisions { follow(active[index].take(answer), of: index) }
             if isUnchanged { follow(active[index].take(ownRevision), of: index) }
         }
         removeFinished()
@@ -80,10 +79,11 @@ extension Round {
         for (index, earlierWrites) in zip(active.indices, earlier) {
             let candidate = active[index].candidate
             active[index].known.earlierWrites = earlierWrites
-            // There may be another leaf by now.
             active[index].known.isOwnRevision =
-                !candidate.reason.isRetry && !candidate.reason.isTimer && candidate.content.conflict == nil
+                !candidate.reason.isRetry && !candidate.reason.isTimer
+                && (candidate.content.conflict == nil || !InjectedFault.foreignLeaf.isActive)
                 && earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
+                && !InjectedFault.foreignOwnWrite.isActive
         }
     }
 
@@ -103,8 +103,13 @@ extension Round {
         for index in active.indices where active[index].known.isOwnRevision {
             let seen = planner.compare(active[index])
             if case .different = seen { continue }
-            active[index].known.isOwnRevision = false
             let reason = active[index].candidate.reason
+            // There may be another leaf by now: only a rule that resolves the conflict applies.
+            if active[index].candidate.content.conflict != nil {
+                active[index].known.onlyResolves = true
+                continue
+            }
+            active[index].known.isOwnRevision = false
             if case .renamed = seen, !reason.isFromCount, reason.recount == nil {
                 active[index].known.onlyLearns = true
             } else {
@@ -114,7 +119,9 @@ extension Round {
         removeFinished()
     }
 
-    private var ownRevision: CandidateProgress.DecisionResult { .ownRevision(isCounted: context.state.counts != nil) }
+    private var ownRevision: CandidateProgress.DecisionResult { .ownRevision(isCounted: countsOwnRevisions) }
+
+    private var countsOwnRevisions: Bool { context.state.counts != nil && !InjectedFault.uncountedOwnWrite.isActive }
 
     private mutating func readTimes() async throws {
         guard let timers = context.state.timers, context.mode.decidesChanges else { return }

@@ -73,7 +73,7 @@ extension RoundContext {
             ownWrites: outcomes.ownWrites,
             survivedDocuments: outcomes.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
             traces: state.ledger.traces ? outcomes.traces(times) : [],
-            counts: try await state.counts?.changes(of: outcomes))
+            counts: InjectedFault.uncountedDecision.isActive ? nil : try await state.counts?.changes(of: outcomes))
     }
 
     /// A pass has its own state, but uses the run's timers and last seen states.

@@ -16,7 +16,7 @@ struct EmitStage: EffectStage {
 
     /// - Throws: `RunError` with `.cannotWrite`: the changes are not finished, so the next run emits their lines again.
     func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
-        if let outputs = context.outputs { try await emit(plans, to: outputs) }
+        if let outputs = context.outputs, !InjectedFault.skippedLine.isActive { try await emit(plans, to: outputs) }
         CrashPoint.outsideEffectsDone.pass()
         return plans.map { _ in .done(hasEffect: true) }
     }
@@ -55,6 +55,7 @@ extension RoundContext {
             rule: rules.set.names[effect.origin.rule], action: action, effect.origin,
             time: plan.decision.firedTimes[effect.origin.rule], edge: plan.decision.firedEdges[effect.origin.rule],
             passTime: mode.passTime)
-        return CloudEvent.Identity(id: key, time: settings.now(), keyspace: "\(gateway.url.keyspace)")
+        let id = InjectedFault.newLineID.isActive && action == "emit" ? "\(key)-\(settings.now())" : key
+        return CloudEvent.Identity(id: id, time: settings.now(), keyspace: "\(gateway.url.keyspace)")
     }
 }

@@ -14,6 +14,7 @@ struct RelatedStage: EffectStage {
     func applies(to plan: Plan) -> Bool { !plan.decision.related.isEmpty }
 
     mutating func carryOut(_ plans: [StagedPlan]) async throws -> [CandidateProgress.StageAnswer] {
+        if InjectedFault.skippedRelated.isActive { return plans.map { _ in .done(hasEffect: true) } }
         var result = TargetResult()
         var waiting = orders(of: plans)
         let triggers = plans.map(context.trigger)

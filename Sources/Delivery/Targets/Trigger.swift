@@ -24,7 +24,7 @@ struct Trigger: Sendable {
 
     /// Whether the document is no longer the one that was decided.
     func isOutdated(_ lookup: DocumentLookup) -> Bool {
-        if willBeDecidedAgain { return false }
+        if willBeDecidedAgain || InjectedFault.outdatedPut.isActive { return false }
         return switch lookup {
         case .found(let found, _): isDeleted || found != revision
         case .deleted, .missing: !isDeleted

@@ -1,3 +1,5 @@
+internal import Locking
+
 /// The wait before the next attempt: exponential with full jitter, capped.
 ///
 /// The wait after *n* consecutive failures is drawn uniformly from 0 to `base` · 2ⁿ⁻¹, at most `cap`. A success resets
@@ -15,7 +17,7 @@ package struct Backoff: Sendable {
     ///   - base: The longest first wait.
     ///   - random: Returns a number in `0..<1`.
     package init(
-        base: Duration = .milliseconds(250), random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+        base: Duration = .milliseconds(250), random: @escaping @Sendable () -> Double = { SystemRandom.fraction() }
     ) {
         self.base = base
         self.random = random

@@ -34,7 +34,9 @@ package final class Tenure: Sendable {
     package var isValid: Bool { isValid(at: clock.now) }
 
     /// Whether an effect may start at `time`.
-    package func isValid(at time: Duration) -> Bool { state.withLock { !$0.isRevoked && time < $0.deadline } }
+    package func isValid(at time: Duration) -> Bool {
+        state.withLock { !$0.isRevoked && time < $0.deadline } || InjectedFleetFault.ignoredLease.isActive
+    }
 
     /// Whether the lease is known to be lost or was released. Stays true.
     package var isRevoked: Bool { state.withLock(\.isRevoked) }

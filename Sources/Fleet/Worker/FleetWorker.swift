@@ -104,7 +104,8 @@ package final class FleetWorker: Sendable {
         let strayPartitions = unexpected.compactMap(\.name.partition)
         if room > 0 {
             let here = Set(all.map(\.partition))
-            let wanted = Set(strayPartitions + answer.renewal.free).subtracting(here)
+            var wanted = Set(strayPartitions + answer.renewal.free).subtracting(here)
+            if InjectedFleetFault.unclaimedPartition.isActive { wanted.remove(0) }
             let preferred = Partitioning.rendezvous(wanted.sorted(), for: log.owner)
             try await claim(preferred, atMost: room, &group)
         }

@@ -133,7 +133,7 @@ extension PartitionLoop.Work {
             try await noteSurvival()
             if loop.isDraining {
                 loop.limit.withdraw(loop.partition)
-                if batches == 0 {
+                if batches == 0 || InjectedFleetFault.earlyRelease.isActive {
                     try await release()
                     return false
                 }

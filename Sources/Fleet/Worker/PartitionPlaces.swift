@@ -27,7 +27,7 @@ struct PartitionPlaces {
 
     /// - Returns: The place up to which all changes are answered.
     mutating func movePosition() -> Int64 {
-        while let place = open.first, answered.remove(place) != nil {
+        while let place = open.first, answered.remove(place) != nil || InjectedFleetFault.passingPosition.isActive {
             _ = open.popFirst()
             position = place
         }

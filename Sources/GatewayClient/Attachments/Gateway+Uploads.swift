@@ -1,5 +1,6 @@
 internal import Encodings
 internal import HTTPTransport
+internal import Locking
 internal import LosslessJSON
 
 extension Gateway {
@@ -103,6 +104,6 @@ extension Gateway {
 
     /// Random, so that no attachment contains it.
     private static func boundary() -> String {
-        (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined(separator: "-")
+        (0..<4).map { _ in String(SystemRandom.number() >> 32, radix: 36) }.joined(separator: "-")
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Locking
 
 /// How fast a webhook receiver or an attachment server answers. Decides which requests wait in the queue, and which are
 /// deferred to a later time.
@@ -36,7 +37,7 @@ struct ReceiverPace: Sendable {
     /// A random number in 0..<1.
     private let random: @Sendable () -> Double
 
-    init(places: Int, now: Instant = .now, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
+    init(places: Int, now: Instant = .now, random: @escaping @Sendable () -> Double = { SystemRandom.fraction() }) {
         self.places = places
         start = now
         self.random = random

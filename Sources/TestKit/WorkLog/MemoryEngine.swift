@@ -97,7 +97,9 @@ package final class MemoryEngine: Sendable {
 
     private func renew(_ state: inout State, with log: MemoryLog, _ now: Duration) {
         state.incarnations += 1
+        let former = state.log
         state.log = log
+        state.log.raiseMembership(to: former)
         state.log.begin(incarnation: "\(state.incarnations)", quietUntil: now + quietTime)
     }
 
@@ -109,6 +111,20 @@ package final class MemoryEngine: Sendable {
             state.log.leases[partition].owner.map { ($0, state.log.claim(partition)) }
         }
     }
+
+    /// Whether a member may change the state that it shares with others.
+    package func hasMembership(_ owner: String, _ number: Int64) -> Bool {
+        state.withLock { $0.log.memberships[owner] == number }
+    }
+
+    /// Until when each member has its leases, by the engine's clock.
+    package var expiries: [String: Duration] { state.withLock { $0.log.members.mapValues(\.until) } }
+
+    /// How many leases were taken from owners that had not released them.
+    package var takeovers: Int { state.withLock(\.log.takeovers) }
+
+    /// Facts about the log.
+    package var backlog: Backlog { state.withLock { $0.log.backlog(fencedCommits: 0, time()) } }
 
     /// The checkpoint of the feed.
     package var checkpoint: (sequence: String?, n: Int64) { state.withLock { ($0.log.sequence, $0.log.n) } }

@@ -40,6 +40,9 @@ struct MemoryLog: Sendable {
     var parts: [Part]
     /// The end of each member's membership, and whether it works.
     var members: [String: (until: Duration, works: Bool)] = [:]
+    /// The number of each member's membership. It ends when another member takes one of its leases.
+    var memberships: [String: Int64] = [:]
+    private var lastMembership: Int64 = 0
     var marks: [(n: Int64, sequence: String)] = []
     var dead: [Int64: DeadChange] = [:]
     var takeovers = 0
@@ -56,7 +59,12 @@ struct MemoryLog: Sendable {
         self.quietUntil = quietUntil
         feed.owner = nil
         for number in leases.indices { leases[number].owner = nil }
-        members = [:]
+        (members, memberships) = ([:], [:])
+    }
+
+    /// No later membership has a number that one of this log had.
+    mutating func raiseMembership(to other: MemoryLog) {
+        lastMembership = max(lastMembership, other.lastMembership)
     }
 
     func claim(_ partition: Int) -> Claim {
@@ -71,7 +79,26 @@ struct MemoryLog: Sendable {
 // MARK: - Leases
 
 extension MemoryLog {
-    mutating func renew(_ owner: String, works: Bool, _ now: Duration) -> Renewal {
+    /// - Returns: The number of the new membership.
+    mutating func join(_ owner: String, works: Bool, _ now: Duration) -> Int64 {
+        members[owner] = (now + leaseTime, works)
+        return beginMembership(owner)
+    }
+
+    private mutating func beginMembership(_ owner: String) -> Int64 {
+        lastMembership += 1
+        memberships[owner] = lastMembership
+        return lastMembership
+    }
+
+    /// Ends the memberships of others that lost a lease, or whose leases have expired.
+    private mutating func endMemberships(except owner: String, lost: [String], _ now: Duration) {
+        memberships = memberships.filter { other, _ in
+            other == owner || !lost.contains(other) && members[other].map { $0.until >= now } ?? false
+        }
+    }
+
+    mutating func renew(_ owner: String, works: Bool, _ now: Duration) -> (renewal: Renewal, membership: Int64) {
         members = members.filter { $0.value.until > now }
         members[owner] = (now + leaseTime, works)
         var held: [Lease] = []
@@ -88,7 +115,8 @@ extension MemoryLog {
                 free.append(number)
             }
         }
-        return Renewal(leases: held, workers: members.values.count { $0.works }, free: free)
+        let renewal = Renewal(leases: held, workers: members.values.count { $0.works }, free: free)
+        return (renewal: renewal, membership: memberships[owner] ?? beginMembership(owner))
     }
 
     private func isMember(_ owner: String, _ now: Duration) -> Bool { members[owner].map { $0.until > now } ?? false }
@@ -98,6 +126,7 @@ extension MemoryLog {
     mutating func claim(_ wanted: [Int], atMost limit: Int, _ owner: String, _ now: Duration) -> [Claim] {
         guard now >= quietUntil else { return [] }
         var claims: [Claim] = []
+        var lost: [String] = []
         for number in wanted where claims.count < limit && leases.indices.contains(number) {
             let grant = leases[number]
             guard grant.owner == owner || isFree(grant, now) else { continue }
@@ -105,15 +134,19 @@ extension MemoryLog {
                 // A live member was only cut off.
                 if former != owner, !isMember(former, now) { parts[number].takeovers += 1 }
                 takeovers += 1
+                lost.append(former)
             }
             leases[number] = Grant(owner: owner, token: grant.token + 1, until: now + leaseTime)
             claims.append(claim(number))
         }
+        endMemberships(except: owner, lost: lost, now)
         return claims
     }
 
     mutating func lead(_ owner: String, _ now: Duration) -> Term? {
-        guard now >= quietUntil, feed.owner == owner || isFree(feed, now) else { return nil }
+        let isTaken = now >= quietUntil && (feed.owner == owner || isFree(feed, now))
+        endMemberships(except: owner, lost: isTaken ? [feed.owner].compactMap(\.self) : [], now)
+        guard isTaken else { return nil }
         if feed.owner != nil { takeovers += 1 }
         feed = Grant(owner: owner, token: feed.token + 1, until: now + leaseTime)
         return Term(
@@ -130,7 +163,7 @@ extension MemoryLog {
     }
 
     mutating func leave(_ owner: String) {
-        members[owner] = nil
+        (members[owner], memberships[owner]) = (nil, nil)
         if feed.owner == owner { feed.owner = nil }
         for number in leases.indices where leases[number].owner == owner { leases[number].owner = nil }
     }

@@ -19,19 +19,36 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     private let link: Link
     package let clock: any FleetClock
     private let poll: Duration?
+    private let endsWithMembership: Bool
+    private let noteTime: @Sendable (_ time: Duration, _ sent: ContinuousClock.Instant) -> Void
+    private let currentMembership = Locked<Int64?>(nil)
     private let fencedCommits = Locked(0)
 
     /// - Parameters:
     ///   - works: False for a member that only leads.
     ///   - clock: The member's clock.
     ///   - poll: How often a member that waits for work checks for it. Nil: only at the end of the wait.
+    ///   - endsWithMembership: Whether renewals are refused once the membership has ended. Call ``join()`` first.
+    ///   - noteTime: Called with the engine's time at each renewal, and when it was sent.
     package init(
         _ engine: MemoryEngine, owner: String, works: Bool = true, link: Link, clock: any FleetClock,
-        poll: Duration? = nil
+        poll: Duration? = nil, endsWithMembership: Bool = false,
+        noteTime: @escaping @Sendable (_ time: Duration, _ sent: ContinuousClock.Instant) -> Void = { _, _ in }
     ) {
         (self.engine, self.owner, self.works, self.link, self.clock) = (engine, owner, works, link, clock)
-        self.poll = poll
+        (self.poll, self.endsWithMembership, self.noteTime) = (poll, endsWithMembership, noteTime)
     }
+
+    /// Begins a new membership.
+    package func join() async throws(WorkLogError) {
+        let sent = ContinuousClock.now
+        let (number, time) = try await change { [owner, works] log, now in (log.join(owner, works: works, now), now) }
+        currentMembership.withLock { $0 = number }
+        noteTime(time, sent)
+    }
+
+    /// The number of the membership. Nil: none has begun.
+    package var membership: Int64? { currentMembership.withLock { $0 } }
 
     package var partitions: Int { engine.partitions }
     package var leaseTime: Duration { engine.leaseTime }
@@ -39,7 +56,19 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     package func incarnation() async throws(WorkLogError) -> String { try await read { log, _ in log.incarnation } }
 
     package func renew() async throws(WorkLogError) -> Renewal {
-        try await change { [owner, works] log, now in log.renew(owner, works: works, now) }
+        let sent = ContinuousClock.now
+        let (renewal, membership, time) = try await change { [owner, works] log, now in
+            let (renewal, membership) = log.renew(owner, works: works, now)
+            return (renewal, membership, now)
+        }
+        noteTime(time, sent)
+        let isNew = currentMembership.withLock { known in
+            defer { known = membership }
+            return known.map { $0 != membership } ?? false
+        }
+        guard isNew, endsWithMembership else { return renewal }
+        do { try await leave() } catch {}
+        throw .refused(WorkLogError.membershipIsOver)
     }
 
     package func claim(_ partitions: [Int], atMost limit: Int) async throws(WorkLogError) -> [Claim] {

@@ -2,10 +2,13 @@ internal import BotState
 internal import Bots
 internal import Delivery
 internal import DocumentFlow
+internal import Fleet
+internal import Foundation
 internal import GatewayClient
 internal import Logging
 internal import Rules
 internal import ServiceLifecycle
+internal import TestKit
 
 /// One process of the bot: the code of `changebot run`, from the connection to the gateway to the state on the disk.
 final class BotProcess: @unchecked Sendable {
@@ -17,6 +20,10 @@ final class BotProcess: @unchecked Sendable {
     private(set) var ending: String?
     private(set) var state: StateCheck?
     private(set) var connection: Connection?
+    /// Nil: it works alone.
+    private(set) var engine: EngineConnection?
+    /// The room that documents take.
+    let memory = Delivery.Settings().capacity.memory
     private var group: ServiceGroup?
     private(set) var isStopping = false
     private var hasNewRules = false
@@ -34,6 +41,7 @@ final class BotProcess: @unchecked Sendable {
         world.story.tell("bot \(number)", "starts")
         let connection = Connection(world, of: number, seed: seed)
         self.connection = connection
+        engine = world.fleet.engine.map { EngineConnection(world, $0, of: number) }
         world.scheduler.acting(as: number) {
             Task {
                 do {
@@ -49,11 +57,33 @@ final class BotProcess: @unchecked Sendable {
         let report = RunReport()
         repeat {
             hasNewRules = false
-            let group = try group(bot(connection, report))
-            self.group = group
-            try await group.run()
+            world.checks.events.noteOtherRules(at: world.scheduler.uptime)
+            do {
+                engine?.allowCalls()
+                try await engine?.log.join()
+                let group = try group(bot(connection, report))
+                self.group = group
+                try await group.run()
+            } catch let error where mayRetry(after: error) { try await waitForTurn(after: error) }
             await report.reconnect()
         } while hasNewRules && !isStopping
+    }
+
+    /// Whether a member of a fleet takes part again, as `Standby` decides.
+    private func mayRetry(after error: any Error) -> Bool {
+        guard engine != nil else { return false }
+        return switch error {
+        case StateError.locked, StateError.fenced, StateError.engineUnavailable, is WorkLogError: true
+        default: false
+        }
+    }
+
+    /// Leaves the fleet, as `Bot` does after an error, and waits as `Standby` does.
+    private func waitForTurn(after error: any Error) async throws {
+        world.story.tell("bot \(number)", "leaves the fleet: \(error)")
+        do { try await engine?.log.leave() } catch {}
+        try await Task.sleep(for: .seconds(1))
+        hasNewRules = true
     }
 
     private func group(_ bot: Bot) -> ServiceGroup {
@@ -62,7 +92,7 @@ final class BotProcess: @unchecked Sendable {
         var configuration = ServiceGroupConfiguration(
             services: [
                 .init(
-                    service: bot, successTerminationBehavior: .gracefullyShutdownGroup,
+                    service: BotService(bot: bot, engine: engine), successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .cancelGroup)
             ], gracefulShutdownSignals: [], logger: logger)
         configuration.maximumGracefulShutdownDuration = Self.grace
@@ -83,9 +113,16 @@ final class BotProcess: @unchecked Sendable {
         world.story.tell("world", "asks bot \(number) to stop")
         isStopping = true
         shutDown()
-        world.scheduler.after(Self.grace + .seconds(5)) { [self] in
+        checkStop()
+    }
+
+    /// It must stop soon, not counting the time for which it was suspended.
+    private func checkStop() {
+        let limit = Self.grace + .seconds(5)
+        world.scheduler.after(limit) { [self] in
+            guard ending == nil else { return }
+            guard !world.scheduler.wasSuspended(number, within: limit) else { return checkStop() }
             world.checking {
-                guard ending == nil else { return }
                 throw Violation(guarantee: .running, detail: "bot \(number) was asked to stop, and has not stopped")
             }
         }
@@ -99,13 +136,14 @@ final class BotProcess: @unchecked Sendable {
     }
 
     private func bot(_ connection: Connection, _ report: RunReport) throws -> Bot {
-        let ruleSet = try World.loadRules()
+        let (files, ruleSet) = try World.loadRules(world.extent)
         var gateway = GatewaySettings()
         gateway.process.carrier = connection
         gateway.compressesRequests = .never
         // As a password file, which is read again.
         gateway.credentialsSource = { [self] in .basic(user: "bot", password: world.operations.passwords.bot) }
         var settings = BotSettings()
+        settings.delivery.capacity.memory = memory
         settings.delivery.retries.isDaemon = true
         settings.onReset = .restart
         settings.delivery.retries.waitsForFirstContact = true
@@ -113,14 +151,28 @@ final class BotProcess: @unchecked Sendable {
         if world.breakage == .fastClock { settings.delivery.now = { [self] in world.scheduler.wallSeconds + 120 } }
         // Not the default of rules with webhooks.
         settings.onReset = .restart
+        if let engine {
+            settings.fleet.sharing = Sharing(role: .auto, partitions: engine.engine.log.partitions)
+            settings.fleet.workLog = engine.log
+            if world.breakage != .ignoredEngineClock { settings.delivery.now = { engine.clock.now() } }
+        }
         var logger = Logger(label: "bot \(number)") { [world] in StoryLog(world.story, $0) }
         logger.logLevel = .info
         let address = World.gatewayBase + "/" + World.databaseName
+        if world.extent == .full {
+            settings.passes = PassSettings(
+                rules: files,
+                state: StatePlace(
+                    StateCatalogue(directory: directory, name: "fix-bot"), address: address, ruleSetHash: "",
+                    purpose: .run), stateOptions: nil, catchesUp: false)
+        }
         return Bot(
             gateway: Gateway(try GatewayURL(address), settings: gateway), ruleSet: ruleSet,
             state: StatePlace(
-                StateCatalogue(directory: directory, name: "bot"), address: address, ruleSetHash: ruleSet.hash,
-                purpose: .run), settings: settings, report: report, logger: logger)
+                engine.map { StateCatalogue(directory: directory, name: "bot", $0.state) }
+                    ?? StateCatalogue(directory: directory, name: "bot"),
+                address: address, ruleSetHash: ruleSet.hash, purpose: .run), settings: settings, report: report,
+            logger: logger)
     }
 
     private func note(ending: String) {
@@ -133,7 +185,7 @@ final class BotProcess: @unchecked Sendable {
     /// - Parameter fault: Nil if it has ended on its own.
     func noteEnd(_ fault: FaultKind?) {
         ending = fault?.rawValue ?? ending
-        (state, connection, group) = (nil, nil, nil)
+        (state, connection, group, engine) = (nil, nil, nil, nil)
     }
 
     /// Opens the state next to the bot, once there is one.
@@ -145,10 +197,25 @@ final class BotProcess: @unchecked Sendable {
     }
 }
 
+/// As `Bot` does with PostgreSQL: calls to the engine end soon after the bot is cancelled.
+private struct BotService: Service {
+    let bot: Bot
+    let engine: EngineConnection?
+
+    func run() async throws {
+        try await withTaskCancellationHandler {
+            try await bot.run()
+        } onCancel: {
+            engine?.abort()
+        }
+    }
+}
+
 /// Writes the bot's log into the story.
 private struct StoryLog: LogHandler, @unchecked Sendable {
     private let story: Story
     private let label: String
+    private let folder = FileManager.default.currentDirectoryPath + "/"
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.info
 
@@ -162,6 +229,7 @@ private struct StoryLog: LogHandler, @unchecked Sendable {
     func log(event: LogEvent) {
         let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
         let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        story.tell(label, "\(event.level): \(event.message)\(details)")
+        // The name of the folder differs in each run.
+        story.tell(label, "\(event.level): \(event.message)\(details)".replacing(folder, with: ""))
     }
 }

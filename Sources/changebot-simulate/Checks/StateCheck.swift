@@ -5,6 +5,9 @@ internal import GRDB
 final class StateCheck {
     private let database: DatabaseQueue
     private var checked = ""
+    private var lastLetter = 0
+
+    init(_ database: DatabaseQueue) { self.database = database }
 
     /// - Throws: `DatabaseError` while there is no state.
     init(directory: String) throws {
@@ -46,14 +49,19 @@ final class StateCheck {
         let reason: String
     }
 
-    func deadLetters() -> [Letter] {
-        (try? database.read { database in
-            try Row.fetchAll(database, sql: "SELECT id, revision, reason FROM dead_letter").map { row in
-                let texts = ["id", "revision", "reason"].map { name in
-                    (row[name] as Data?).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    /// All; or those since this was last called with `true`.
+    func deadLetters(onlyNew: Bool = false) -> [Letter] {
+        let last = onlyNew ? lastLetter : 0
+        return
+            (try? database.read { database in
+                let sql = "SELECT number, id, revision, reason FROM dead_letter WHERE number > ?"
+                return try Row.fetchAll(database, sql: sql, arguments: [last]).map { row in
+                    if onlyNew { lastLetter = max(lastLetter, row["number"]) }
+                    let texts = ["id", "revision", "reason"].map { name in
+                        (row[name] as Data?).map { String(decoding: $0, as: UTF8.self) } ?? ""
+                    }
+                    return Letter(id: texts[0], revision: texts[1], reason: texts[2])
                 }
-                return Letter(id: texts[0], revision: texts[1], reason: texts[2])
-            }
-        }) ?? []
+            }) ?? []
     }
 }

@@ -23,13 +23,21 @@ struct WriteCheck {
             noteLife(of: document, parent)
             conflicts.note(document)
         }
-        if isResolution(document, revision) { return }
+        if revision.author != .user, conflicts.isResolution(document, revision) {
+            // A merged revision is like one of a user: rules apply to it.
+            if !revision.isDeleted { written[document.id, default: (0, 0)].users += 1 }
+            return
+        }
         guard case .bot = revision.author else {
             written[document.id, default: (0, 0)].users += 1
             return
         }
-        // The deletion of a lost leaf was under way when the database was replaced. It alters no content.
-        if isReplaced, revision.isDeleted, parent == nil { return }
+        // The resolution of a conflict was under way when the database was replaced.
+        if isReplaced, revision.isReplicated, revision.generation != (parent?.generation ?? 0) + 1 {
+            written[document.id, default: (0, 0)].users += 1
+            return
+        }
+        if revision.isReplicated { throw conflicts.violation(document, revision) }
         written[document.id, default: (0, 0)].bots += 1
         if Scenario.isTotal(document.id) { return try TotalCheck.checkWrite(document, revision, replacing: parent) }
         if let put = Scenario.putBody(document.id) { return try checkPut(document, revision, parent, put) }
@@ -40,11 +48,6 @@ struct WriteCheck {
                 guarantee: .loops,
                 detail: "\(document.id) has \(numbers.users) revisions of users, and \(numbers.bots) of the bot")
         }
-    }
-
-    /// Whether the bot deletes a leaf that has lost. Such a revision has no other effects.
-    func isResolution(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
-        revision.author != .user && conflicts.isResolution(document, revision)
     }
 
     /// The database was replaced.
@@ -98,13 +101,13 @@ struct WriteCheck {
         case .attach(let picture):
             guard !revision.isDeleted, revision.body == parent.body else { throw change(document, revision, parent) }
             try AttachmentCheck.check(document.id, revision, parent, adding: picture)
-        case .merge(let member, let put):
+        case .merge(let member):
             let expected = parent.body.members.map(\.bytes) + [Array(member.utf8)]
             guard !revision.isDeleted, revision.body.members.map(\.bytes) == expected else {
                 throw change(document, revision, parent)
             }
             try AttachmentCheck.check(document.id, revision, parent, adding: nil)
-            if let put { try checkOrder(document, parent, put) }
+            for put in Scenario.puts(document.id, parent) { try checkOrder(document, parent, put) }
         }
     }
 
@@ -122,6 +125,6 @@ struct WriteCheck {
         guard alive < times["\(document.id) \(parent.id)"] ?? 0 else { return }
         throw Violation(
             guarantee: .order,
-            detail: "\(document.id) \(parent.id.short) is marked as copied, but \(put) was not written")
+            detail: "\(document.id) \(parent.id.short) is marked, but \(put) was not written")
     }
 }

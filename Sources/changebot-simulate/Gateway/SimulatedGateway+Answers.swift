@@ -29,6 +29,8 @@ struct GatewayAnswer {
     var headers: [(name: String, value: String)] = []
     /// The position that a feed has reached, as JSON text.
     var reached: String?
+    /// The revisions that were written.
+    var written: [(id: String, revision: String)] = []
 
     init(status: Int = 200, _ body: String, summary: String = "") {
         (self.status, self.body, self.summary) = (status, Array(body.utf8), summary)
@@ -59,6 +61,8 @@ extension SimulatedGateway {
         case ("GET", let path) where !path.hasPrefix("_") && !path.contains("/"): reply(try document(path, request))
         case ("GET", let path) where !path.hasPrefix("_"): reply(try attachment(path, request))
         case ("PUT", let path) where path.hasPrefix("_local/"): reply(try writeLocal(path, request.body))
+        case ("PUT", let path) where !path.hasPrefix("_"): reply(try replicateOne(request))
+        case ("POST", "_find"): reply(try find(request))
         default: throw UnknownRequest(summary: request.summary)
         }
     }
@@ -82,7 +86,7 @@ extension SimulatedGateway {
         guard let since = start(since: request.query["since"] ?? "0") else {
             return reply(error(400, "bad_request", "invalid since"))
         }
-        if since.allSatisfy({ $0 == 0 }) { noteFeedFromBeginning() }
+        if since.allSatisfy({ $0 == 0 }) { observer.noteFeedFromBeginning() }
         let lag = request.lag
         let found = changes(after: since, lag: lag)
         let isLongpoll = request.query["feed"] == "longpoll"
@@ -194,6 +198,7 @@ extension SimulatedGateway {
         let keys = (try JSONText(request.body)).root["keys"]?.elements.compactMap(\.string) ?? []
         let includesDocuments = request.query["include_docs"] == "true"
         let rows = keys.map { key -> String in
+            observer.noteLookup(key, documents[key]?.winner, request.author)
             guard let document = documents[key], let winner = document.winner else {
                 return #"{"key":"\#(key)","error":"not_found"}"#
             }
@@ -213,6 +218,7 @@ extension SimulatedGateway {
         guard let list = root["docs"] else { throw UnknownRequest(summary: request.summary) }
         if root["new_edits"]?.bool == false { return try replicate(list, request.author) }
         var summary: [String] = []
+        var written: [(id: String, revision: String)] = []
         let rows = try list.elements.map { document -> String in
             let id = document["_id"]?.string ?? ""
             guard let attachments = WrittenAttachment.all(of: document) else {
@@ -224,6 +230,7 @@ extension SimulatedGateway {
             switch result {
             case .written(let revision):
                 summary.append("\(id) \(revision.short)")
+                written.append((id, revision))
                 return #"{"id":"\#(id)","rev":"\#(revision)"\#(dialect == .couchDB ? #","ok":true"# : "")}"#
             case .unknownStub: throw UnknownRequest(summary: "a stub of \(id) for an attachment that it does not have")
             case .conflict:
@@ -232,7 +239,10 @@ extension SimulatedGateway {
                 return #"{"id":"\#(id)","error":"conflict","reason":"Document update conflict"\#(status)}"#
             }
         }
-        return GatewayAnswer(status: 201, "[\(rows.joined(separator: ","))]", summary: summary.joined(separator: ", "))
+        var answer = GatewayAnswer(
+            status: 201, "[\(rows.joined(separator: ","))]", summary: summary.joined(separator: ", "))
+        answer.written = written
+        return answer
     }
 
     // MARK: - _local
@@ -253,7 +263,7 @@ extension SimulatedGateway {
         }
         let base = dialect == .couchDB ? Int(given?.dropFirst(2) ?? "0") ?? 0 : writes
         content.localDocuments[path] = (base + 1, DocumentBody(root).bytes)
-        noteLocalWrite(path, root)
+        observer.noteLocalWrite(path, root)
         return GatewayAnswer(status: 201, #"{"id":"\#(path)","ok":true,"rev":"0-\#(base + 1)"}"#)
     }
 

@@ -15,7 +15,7 @@ extension SimulatedGateway {
     ///
     /// - Parameter time: When it was created, as CouchDB tells it, or when it was last online, as Sync Gateway does.
     func replace(by copy: Copy?, at time: Int) {
-        if hidesResets {
+        if errors.hidesResets {
             var content = copy?.content ?? Content(shards: positions.shardCount)
             content.localDocuments = self.content.localDocuments
             content.raise(to: self.content)

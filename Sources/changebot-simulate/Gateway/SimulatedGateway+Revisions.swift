@@ -13,13 +13,15 @@ extension SimulatedGateway {
             (id: key["id"]?.string ?? "", revision: key["rev"]?.string ?? "")
         }
         let found = (keys ?? []).map { key -> (id: String, text: String, isFound: Bool) in
-            guard let document = documents[key.id], let revision = document.revision(key.revision) else {
+            guard let document = documents[key.id], let revision = document.revision(key.revision),
+                !document.compacted.contains(key.revision)
+            else {
                 let error = #"{"id":"\#(key.id)","rev":"\#(key.revision)","error":"not_found","reason":"missing"}"#
                 return (key.id, error, false)
             }
             return (key.id, text(of: revision, in: document, includesHistory: includesHistory), true)
         }
-        let summary = found.map(\.id).joined(separator: " ")
+        let summary = found.map { $0.isFound ? $0.id : "\($0.id) missing" }.joined(separator: " ")
         guard dialect == .syncGateway else {
             let rows = found.map { #"{"id":"\#($0.id)","docs":[{"\#($0.isFound ? "ok" : "error")":\#($0.text)}]}"# }
             return GatewayAnswer("{\"results\":[\(rows.joined(separator: ","))]}\n", summary: summary)
@@ -45,19 +47,44 @@ extension SimulatedGateway {
     func replicate(_ list: JSONValue, _ author: StoredRevision.Author) throws -> GatewayAnswer {
         var summary: [String] = []
         let rows = try list.elements.map { document -> String in
-            guard let id = document["_id"]?.string, let revision = document["_rev"]?.string,
-                let start = document["_revisions"]?["start"]?.integer, document["_attachments"] == nil
-            else { throw UnknownRequest(summary: "a revision without its history, or with attachments") }
-            let ancestors = (document["_revisions"]?["ids"]?.elements.compactMap(\.string) ?? []).enumerated()
-                .map { "\(start - $0.offset)-\($0.element)" }
-            let isDeleted = document["_deleted"]?.bool == true
-            replicate(id, DocumentBody(document), revision, ancestors, isDeleted: isDeleted, by: author)
-            summary.append("\(id) \(revision.short)\(isDeleted ? ", deleted" : "")")
-            return #"{"id":"\#(id)","rev":"\#(revision)"}"#
+            guard let stored = try replicate(document, author) else {
+                throw UnknownRequest(summary: "a stub for an attachment that the revision before does not have")
+            }
+            summary.append(stored.summary)
+            return #"{"id":"\#(stored.id)","rev":"\#(stored.revision)"}"#
         }
         return GatewayAnswer(
             status: 201, dialect == .couchDB ? "[]" : "[\(rows.joined(separator: ","))]",
             summary: summary.joined(separator: ", "))
+    }
+
+    /// `PUT doc?new_edits=false`: one revision, with attachments.
+    func replicateOne(_ request: GatewayMessage) throws -> GatewayAnswer {
+        guard request.query == ["new_edits": "false"] else { throw UnknownRequest(summary: request.summary) }
+        guard let stored = try replicate(JSONText(request.body).root, request.author) else {
+            return GatewayAnswer(
+                status: 412, #"{"error":"missing_stub","reason":"an attachment is missing"}"#, summary: "missing stub")
+        }
+        return GatewayAnswer(
+            status: 201, #"{"ok":true,"id":"\#(stored.id)","rev":"\#(stored.revision)"}"#, summary: stored.summary)
+    }
+
+    /// - Returns: Nil if a stub is unknown.
+    private func replicate(
+        _ document: JSONValue, _ author: StoredRevision.Author
+    ) throws -> (id: String, revision: String, summary: String)? {
+        guard let id = document["_id"]?.string, let revision = document["_rev"]?.string,
+            let start = document["_revisions"]?["start"]?.integer,
+            let attachments = WrittenAttachment.all(of: document)
+        else { throw UnknownRequest(summary: "a revision without its history, or an attachment without its data") }
+        let ancestors = (document["_revisions"]?["ids"]?.elements.compactMap(\.string) ?? []).enumerated()
+            .map { "\(start - $0.offset)-\($0.element)" }
+        let isDeleted = document["_deleted"]?.bool == true
+        guard
+            replicate(
+                id, DocumentBody(document), attachments, revision, ancestors, isDeleted: isDeleted, by: author)
+        else { return nil }
+        return (id, revision, "\(id) \(revision.short)\(isDeleted ? ", deleted" : "")")
     }
 
     private func text(of revision: StoredRevision, in document: StoredDocument, includesHistory: Bool) -> String {

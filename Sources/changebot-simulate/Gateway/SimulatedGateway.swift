@@ -37,51 +37,29 @@ final class SimulatedGateway {
     /// How often the database was replaced.
     private(set) var replacements = 0
     var startTime = 1_795_000_000
-    /// The newest sequence of each shard that the feed shows, now and recently.
-    private(set) var visible: [Int]
-    private var history: [(time: Int64, visible: [Int])] = []
-    /// Sequences that the feed passes before it can show them, because they arrive very late.
-    private(set) var skipped: Set<Int> = []
+    /// What the feed shows.
+    private var shown: ShownChanges
     /// Of a hundred writes, how many are skipped.
     var skipShare = 0
     /// Whether `_local` documents are not kept.
     var losesMarks = false
-    /// The sequences that the feed knows, but can't show before earlier ones.
-    private var arrived: [Set<Int>]
-    /// Longpolls.
-    private var waiting: [(number: Int, wake: () -> Void)] = []
-    private var waitingCount = 0
-
-    /// Called after each new revision, with the one that it replaced.
-    var noteWrite: (StoredDocument, StoredRevision, StoredRevision?) -> Void = { _, _, _ in }
-    /// Called with each `_local` document that is written.
-    var noteLocalWrite: (String, JSONValue) -> Void = { _, _ in }
-    /// Called with each sequence that is skipped.
-    var noteSkip: (Int) -> Void = { _ in }
-    /// Called when a feed is read from its beginning.
-    var noteFeedFromBeginning: () -> Void = {}
-    // For ``Breakage``.
-    /// Which writes it acknowledges without storing them.
-    var losesWrite: (String, StoredRevision.Author) -> Bool = { _, _ in false }
-    /// Whether bots may write without the current revision.
-    var ignoresRevisions = false
-    /// Whether a replaced database looks like the old one.
-    var hidesResets = false
-    /// Whether the feed forgets skipped sequences.
-    var forgetsSkipped = false
-    /// Whether the stubs in writes of bots are dropped.
-    var losesStubs = false
-    /// Whether revisions with ids are acknowledged and not stored, or replace the winner.
-    var losesReplicated = false
-    var deletesWinner = false
+    private var longpolls = Longpolls()
+    /// Called with what happens to it.
+    var observer = GatewayObserver()
+    /// For ``Breakage``.
+    var errors = GatewayErrors()
 
     init(_ dialect: GatewayDialect, _ scheduler: Scheduler, seed: UInt64) {
         positions = FeedPositions(dialect: dialect)
         self.scheduler = scheduler
         numbers = SplitMix64(seed: seed)
         content = Content(shards: positions.shardCount)
-        (visible, arrived) = (content.newest, content.newest.map { _ in [] })
+        shown = ShownChanges(content.newest)
     }
+
+    /// The newest sequence of each shard that the feed shows.
+    var visible: [Int] { shown.visible }
+    var skipped: Set<Int> { shown.skipped }
 
     // MARK: - Writing
 
@@ -102,19 +80,19 @@ final class SimulatedGateway {
     ) -> WriteResult {
         let document = documents[id] ?? StoredDocument(id: id)
         let parent: StoredRevision?
-        let given = ignoresRevisions && author != .user ? document.winner?.id : revision
+        let given = errors.ignoresRevisions && author != .user ? document.winner?.id : revision
         switch document.parent(ofWriteWith: given) {
         case nil: return .conflict
         case StoredDocument.Parent.none?: parent = nil
         case .revision(let found)?: parent = found
         }
-        let kept = losesStubs && author != .user ? attachments.filter { !$0.value.isStub } : attachments
+        let kept = errors.losesStubs && author != .user ? attachments.filter { !$0.value.isStub } : attachments
         guard
             let stored = [StoredAttachment](
                 kept, after: parent?.attachments ?? [], generation: (parent?.generation ?? 0) + 1, dialect)
         else { return .unknownStub }
         let new = self.revision(of: id, body, stored, isDeleted: isDeleted, after: parent, by: author)
-        if losesWrite(id, author) { return .written(new.id) }
+        if errors.losesWrite(id, author) { return .written(new.id) }
         store(new, document, parent)
         return .written(new.id)
     }
@@ -122,18 +100,26 @@ final class SimulatedGateway {
     /// Stores a revision with its id, as replication does. Does nothing if it is known.
     ///
     /// - Parameter ancestors: Itself and those before it, the newest first.
+    /// - Returns: False if the revision before it lacks the attachment of a stub.
     func replicate(
-        _ id: String, _ body: DocumentBody, _ revision: String, _ ancestors: [String], isDeleted: Bool,
-        by author: StoredRevision.Author
-    ) {
+        _ id: String, _ body: DocumentBody, _ attachments: [String: WrittenAttachment] = [:], _ revision: String,
+        _ ancestors: [String], isDeleted: Bool, by author: StoredRevision.Author
+    ) -> Bool {
         let document = documents[id] ?? StoredDocument(id: id)
-        guard document.revision(revision) == nil, !losesReplicated else { return }
+        guard document.revision(revision) == nil, !errors.losesReplicated else { return true }
         var parent = ancestors.dropFirst().lazy.compactMap(document.revision).first
-        if deletesWinner { parent = document.winner }
+        if errors.deletesWinner { parent = document.winner }
+        let generation = Int(revision.prefix { $0 != "-" }) ?? 1
+        guard
+            let stored = [StoredAttachment](
+                attachments, after: parent?.attachments ?? [], generation: generation, dialect)
+        else { return false }
+        let isForgotten = errors.losesMerged && !isDeleted
         let new = StoredRevision(
-            id: revision, generation: Int(revision.prefix { $0 != "-" }) ?? 1, parent: parent?.id, body: body,
-            isDeleted: isDeleted, author: author)
+            id: revision, generation: generation, parent: parent?.id, body: isForgotten ? parent?.body ?? body : body,
+            attachments: stored, isDeleted: isDeleted, author: author, isReplicated: true)
         store(new, document, parent)
+        return true
     }
 
     /// Adds a revision next to the winner, as replication from another device does.
@@ -170,7 +156,7 @@ final class SimulatedGateway {
         content.newest[shard] += dialect == .syncGateway && numbers.chance(10) ? 1 + numbers.below(5) : 1
         document.sequence = content.newest[shard]
         content.documents[document.id] = document
-        noteWrite(document, revision, parent)
+        observer.noteWrite(document, revision, parent)
         show(document.sequence, shard)
     }
 
@@ -180,57 +166,53 @@ final class SimulatedGateway {
         let delay: Duration = dialect.feedLagsBehindWrites ? .microseconds(numbers.below(20_000)) : .zero
         let number = replacements
         if dialect == .syncGateway, skipShare > 0, numbers.below(100) < skipShare {
-            skipped.insert(sequence)
-            noteSkip(sequence)
+            shown.skipped.insert(sequence)
+            observer.noteSkip(sequence)
             scheduler.after(.milliseconds(500 + numbers.below(40_000))) { [self] in
-                if number == replacements, skipped.remove(sequence) != nil { wakeAll() }
+                if number == replacements, shown.skipped.remove(sequence) != nil { wakeAll() }
             }
         }
         scheduler.after(delay) { [self] in
             guard number == replacements else { return }
-            arrived[shard].insert(sequence)
+            shown.arrived[shard].insert(sequence)
             let missing = documents.values.map(\.sequence).filter {
-                $0 > visible[shard] && !arrived[shard].contains($0)
+                $0 > visible[shard] && !shown.arrived[shard].contains($0)
             }
             let reached =
-                missing.min().map { first in arrived[shard].filter { $0 < first }.max() } ?? content.newest[shard]
+                missing.min().map { first in shown.arrived[shard].filter { $0 < first }.max() } ?? content.newest[shard]
             guard let reached, reached > visible[shard] else { return }
-            history.append((scheduler.uptime, visible))
-            if history.count > 200 { history.removeFirst(100) }
-            visible[shard] = reached
-            arrived[shard] = arrived[shard].filter { $0 > reached }
+            shown.history.append((scheduler.uptime, visible))
+            if shown.history.count > 200 { shown.history.removeFirst(100) }
+            shown.visible[shard] = reached
+            shown.arrived[shard] = shown.arrived[shard].filter { $0 > reached }
             wakeAll()
         }
     }
 
-    private func wakeAll() {
-        let all = waiting
-        waiting = []
-        for entry in all { entry.wake() }
-    }
+    private func wakeAll() { for wake in longpolls.removeAll() { wake() } }
 
     /// All skipped changes have arrived.
     func showSkipped() {
-        guard !skipped.isEmpty else { return }
-        skipped = []
+        guard !shown.skipped.isEmpty else { return }
+        shown.skipped = []
         wakeAll()
     }
 
     /// What the feed of a node shows that sees writes late.
     func visible(before lag: Duration) -> [Int] {
         let time = scheduler.uptime - lag.nanoseconds
-        return history.first { $0.time > time }?.visible ?? visible
+        return shown.history.first { $0.time > time }?.visible ?? visible
     }
 
     func replaceContent(by new: Content) {
         replacements += 1
         content = new
-        (visible, arrived) = (new.newest, new.newest.map { _ in [] })
-        (history, skipped, waiting) = ([], [], [])
+        shown = ShownChanges(new.newest)
+        _ = longpolls.removeAll()
     }
 
     /// - Returns: How many revisions have lost their bodies.
-    func compact(_ id: String) -> Int { content.documents[id]?.compact() ?? 0 }
+    func compact(_ id: String) -> Int { content.documents[id]?.compact(losingLeavesToo: errors.forgetsLeaves) ?? 0 }
 
     // MARK: - The feed
 
@@ -246,7 +228,7 @@ final class SimulatedGateway {
             ids.compactMap { documents[$0] }
                 .filter {
                     positions.shard(of: $0.id) == shard && $0.sequence > start[shard] && $0.sequence <= visible[shard]
-                        && !skipped.contains($0.sequence)
+                        && !shown.skipped.contains($0.sequence)
                 }
                 .sorted { $0.sequence > $1.sequence }
         }
@@ -258,23 +240,18 @@ final class SimulatedGateway {
             position[shard] = document.sequence
             rows.append((document, position))
         }
-        return (rows, zip(start, visible).map { max($0, $1) })
+        return (rows, zip(start, errors.hidesLag ? self.visible : visible).map { max($0, $1) })
     }
 
     func sequence(_ position: [Int]) -> String {
-        positions.json(position, lowest: forgetsSkipped ? nil : skipped.min().map { $0 - 1 }, salt: numbers.next())
+        positions.json(
+            position, lowest: errors.forgetsSkipped ? nil : shown.skipped.min().map { $0 - 1 }, salt: numbers.next())
     }
 
     /// Calls `wake` when the feed shows another change, and after `timeout` at the latest.
     func wait(_ timeout: Duration, _ wake: @escaping () -> Void) {
-        waitingCount += 1
-        let number = waitingCount
-        waiting.append((number, wake))
-        scheduler.after(timeout) { [self] in
-            guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
-            waiting.remove(at: index)
-            wake()
-        }
+        let number = longpolls.add(wake)
+        scheduler.after(timeout) { [self] in longpolls.remove(number)?() }
     }
 
     /// Whether the feed, read up to `position`, has shown the newest change of a document.

@@ -11,6 +11,10 @@ struct StoredAttachment: Equatable {
     /// The generation that brought it.
     let position: Int
 
+    func isSameContent(as other: StoredAttachment) -> Bool {
+        (name, type, content) == (other.name, other.type, other.content)
+    }
+
     /// The stub that documents have, as JSON text.
     var stub: String {
         #""\#(name)":{"content_type":"\#(type)","revpos":\#(position),"digest":"\#(digest)","length":\#(content.count),"stub":true}"#

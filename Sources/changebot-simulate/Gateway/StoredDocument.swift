@@ -18,6 +18,19 @@ struct StoredDocument {
 
     var winner: StoredRevision? { leaves.first }
 
+    /// The revision at which two others branched; nil if they have none.
+    func commonAncestor(_ left: StoredRevision, _ right: StoredRevision) -> StoredRevision? {
+        let others = Set(history(of: left).map(\.id))
+        return history(of: right).first { others.contains($0.id) }
+    }
+
+    /// A revision, and those before it.
+    private func history(of revision: StoredRevision) -> [StoredRevision] {
+        var history = [revision]
+        while let parent = history.last?.parent.flatMap(self.revision) { history.append(parent) }
+        return history
+    }
+
     /// The body of the winner; nil for a deleted document.
     var body: DocumentBody? { winner.flatMap { $0.isDeleted ? nil : $0.body } }
 
@@ -40,8 +53,9 @@ struct StoredDocument {
     /// Only leaves keep their bodies.
     ///
     /// - Returns: How many revisions have lost them.
-    mutating func compact() -> Int {
-        let old = Set(revisions.map(\.id)).subtracting(leaves.map(\.id)).subtracting(compacted)
+    mutating func compact(losingLeavesToo: Bool) -> Int {
+        let kept = leaves.prefix(losingLeavesToo ? 1 : .max)
+        let old = Set(revisions.map(\.id)).subtracting(kept.map(\.id)).subtracting(compacted)
         compacted.formUnion(old)
         return old.count
     }

@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// A revision in the simulated gateway.
 struct StoredRevision {
     /// Who wrote it.
-    enum Author: Equatable {
+    enum Author: Hashable {
         case user
         case bot(Int)
     }
@@ -17,6 +17,8 @@ struct StoredRevision {
     var attachments: [StoredAttachment] = []
     let isDeleted: Bool
     let author: Author
+    /// Whether it was stored with its id, as replication and the resolution of conflicts do.
+    var isReplicated = false
 
     /// The winner is the greatest leaf.
     static func wins(_ left: StoredRevision, over right: StoredRevision) -> Bool {

@@ -1,5 +1,6 @@
 internal import GatewayClient
 internal import HTTPTransport
+internal import LosslessJSON
 internal import TestKit
 
 /// The network between one process, the gateway and other servers. Each request and each answer is an event, and some are troubled.
@@ -15,8 +16,22 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         var writesMark: Bool {
             if case .gateway(let message) = self {
                 message.method == "PUT" && message.path.hasPrefix("_local/")
+                    && !message.path.hasPrefix(Connection.markOfPasses)
             } else {
                 false
+            }
+        }
+
+        /// The documents whose changes cause this request, if members of a fleet must hold leases for it.
+        var causes: [String]? {
+            switch self {
+            case .gateway(let message):
+                guard message.path == "_bulk_docs" else { return nil }
+                let documents = (try? JSONText(message.body))?.root["docs"]
+                return documents?.elements.compactMap { $0["_id"]?.string }
+            case .server(let server, let request):
+                guard server is EventReceiver else { return nil }
+                return ((try? JSONText(request.body))?.root["_id"]?.string).map { [$0] }
             }
         }
 
@@ -46,12 +61,15 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         }
     }
 
+    /// The marks of the passes over all documents.
+    static let markOfPasses = "_local/changebot.fix-"
+
     private unowned let world: World
     /// The number of the process.
     private let owner: Scheduler.Owner
     private var exchanges: [UInt64: Exchange] = [:]
     /// Answers that wait for the next one.
-    private var held: [UInt64: () -> Void] = [:]
+    private var held: [UInt64: (exchange: Exchange, answer: GatewayAnswer)] = [:]
     /// Tests of the other scheme.
     private var probes = 0
     private var numbers: SplitMix64
@@ -64,6 +82,8 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     // MARK: - HTTPCarrier
 
     func carry(_ request: HTTPRequest, _ answer: CarriedAnswer) {
+        // The power has failed in this step.
+        if world.fleet.machines[0].disk.isTorn { return }
         guard let target = target(of: request) else {
             // The test of the other scheme: this port has no TLS.
             probes += 1
@@ -75,6 +95,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         let fault = outage(of: target) ?? world.faults.ofNextRequest(factor: target.isGateway ? 1 : 8)
         let exchange = Exchange(answer, request, target, fault, at: world.scheduler.uptime)
         exchanges[answer.id] = exchange
+        if let engine = world.fleet.engine, let causes = target.causes {
+            world.checking { try engine.checkBegin(causes, by: owner, target.plain) }
+        }
         if let fault { world.story.tell("network", "\(fault.plain): bot \(owner) \(target.plain)") }
         if let deadline = request.deadline { limit(exchange, to: deadline) }
         limitIdleTime(exchange)
@@ -134,7 +157,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             send(answer, on: exchange, headers: pause)
         case .doubledRequest:
             ask(exchange) { _ in }
-            world.scheduler.after(latency) { [self] in ask(exchange) { [self] in send($0, on: exchange) } }
+            world.scheduler.after(latency) { [self] in
+                world.repeating { ask(exchange) { [self] in send($0, on: exchange) } }
+            }
         default: ask(exchange) { [self] in handle($0, on: exchange) }
         }
     }
@@ -149,7 +174,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             tell("server", answer)
             reply(answer)
         case .gateway(var message):
-            guard !world.operations.isDatabaseOffline else {
+            guard !world.operations.database.isOffline else {
                 return fail(exchange, .connectionClosed, "the connection was closed")
             }
             if exchange.fault == .lateNode { message.lag = .milliseconds(200 + numbers.below(4_000)) }
@@ -168,18 +193,24 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         case .silence: break
         case .reorderedAnswer:
             let number = exchange.answer.id
-            held[number] = { [self] in send(answer, on: exchange) }
-            world.scheduler.after(.seconds(2)) { [self] in held.removeValue(forKey: number)?() }
+            held[number] = (exchange, answer)
+            world.scheduler.after(.seconds(2)) { [self] in
+                if let late = held.removeValue(forKey: number) { send(late.answer, on: late.exchange) }
+            }
         case .lostAnswer:
             world.scheduler.after(latency) { [self] in fail(exchange, .connectionClosed, "the connection was closed") }
         case .lateAnswer:
             let delay = Duration.milliseconds(1_000 + numbers.below(numbers.chance(4) ? 120_000 : 10_000))
             world.scheduler.after(delay) { [self] in send(answer, on: exchange) }
         default:
-            send(answer, on: exchange)
-            let late = held.sorted { $0.key < $1.key }
+            let late = held.sorted { $0.key < $1.key }.map(\.value)
             held = [:]
-            for (_, send) in late { send() }
+            if world.breakage == .swappedAnswer, let first = late.first {
+                send(first.answer, on: exchange)
+                return send(answer, on: first.exchange)
+            }
+            send(answer, on: exchange)
+            for (exchange, answer) in late { send(answer, on: exchange) }
         }
     }
 
@@ -202,9 +233,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                     return fail(exchange, .connectionClosed, "the connection was closed")
                 }
                 if exchange.target.writesMark, answer.status == 201, isOpen(exchange) { world.operations.noteMark() }
-                if let reached = answer.reached, isOpen(exchange) {
-                    world.process?.noteFeed()
-                    world.noteFeed(until: reached)
+                if isOpen(exchange) { world.checks.events.noteWritten(answer.written, sent: exchange.began) }
+                if let reached = answer.reached, isOpen(exchange), let process = world.fleet.process(owner) {
+                    world.noteFeed(until: reached, process)
                 }
                 finish(exchange) { $0.end() }
             }

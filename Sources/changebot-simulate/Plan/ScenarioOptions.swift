@@ -32,6 +32,16 @@ struct ScenarioOptions: ParsableArguments {
     @Option(help: "How often users act at most. Default: again and again, until the simulation ends.")
     var actions: Int?
 
+    @Option(help: "How many members of a fleet share the work, or random: the seed decides. Default: 1, a bot alone.")
+    var members: MemberCount?
+
+    @Option(
+        help: """
+            The rules of the bot: full, or basic. With basic, no rule emits lines, changes related documents, repeats an \
+            action, merges conflicts or runs over all documents. Default: full.
+            """)
+    var rules: Scenario.Extent = .full
+
     @Option(
         name: .customLong("break"),
         help: "Put in an error on purpose: \(Breakage.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -39,7 +49,7 @@ struct ScenarioOptions: ParsableArguments {
 
     @Option(
         help: """
-            Read seeds, steps, gateway, documents, actions and faults from this YAML or JSON file.
+            Read seeds, steps, gateway, documents, actions, members and faults from this YAML or JSON file.
             """)
     var plan: String?
 
@@ -69,7 +79,7 @@ struct ScenarioOptions: ParsableArguments {
             ("steps", steps != nil && file?.steps != nil), ("faults", faults != nil && file?.faults != nil),
             ("gateway", gateway != nil && file?.gateway != nil),
             ("documents", documents != nil && file?.documents != nil),
-            ("actions", actions != nil && file?.actions != nil),
+            ("actions", actions != nil && file?.actions != nil), ("members", members != nil && file?.members != nil),
         ] where isTwice {
             throw ValidationError("the plan has \(name == "seed" ? "seeds" : name), too: leave out --\(name)")
         }
@@ -79,10 +89,16 @@ struct ScenarioOptions: ParsableArguments {
             SimulationSettings(
                 seed: seed, dialect: file?.gateway ?? gateway ?? (seed.isMultiple(of: 2) ? .syncGateway : .couchDB),
                 steps: file?.steps ?? steps ?? 100_000, faults: plan, documents: file?.documents ?? documents ?? 40,
-                actions: file?.actions ?? actions, breakage: breakage)
+                actions: file?.actions ?? actions,
+                members: (file?.members ?? members ?? .fixed(1)).number(seed: seed), breakage: breakage, extent: rules)
         }
     }
 }
 
 extension GatewayDialect: ExpressibleByArgument {}
 extension Breakage: ExpressibleByArgument {}
+extension Scenario.Extent: ExpressibleByArgument {}
+
+extension MemberCount: ExpressibleByArgument {
+    init?(argument: String) { self.init(argument) }
+}

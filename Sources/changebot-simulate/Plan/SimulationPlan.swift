@@ -9,6 +9,7 @@ internal import Rules
 /// gateway: couchdb
 /// documents: 10
 /// actions: 1000
+/// members: random
 /// faults:
 ///   kill: 0.001
 ///   lost-answer: 0.05
@@ -20,9 +21,10 @@ struct SimulationPlan {
     var gateway: GatewayDialect?
     var documents: Int?
     var actions: Int?
+    var members: MemberCount?
     var faults: TroubleRates?
 
-    private static let keys = ["seeds", "steps", "gateway", "documents", "actions", "faults"]
+    private static let keys = ["seeds", "steps", "gateway", "documents", "actions", "members", "faults"]
     private static let seedLimit = 100_000
 
     /// Reads a YAML or JSON file.
@@ -38,6 +40,7 @@ struct SimulationPlan {
             case "steps": steps = reader.positive(member)
             case "documents": documents = reader.positive(member)
             case "actions": actions = reader.positive(member)
+            case "members": members = reader.members(member.value)
             case "gateway": gateway = reader.gateway(member.value)
             default: faults = reader.faults(member.value)
             }
@@ -81,6 +84,15 @@ private struct PlanReader {
     mutating func gateway(_ node: SourceNode) -> GatewayDialect? {
         if case .string(let text) = node.content, let found = GatewayDialect(rawValue: text) { return found }
         report(node.position, "'gateway' must be sync-gateway or couchdb")
+        return nil
+    }
+
+    mutating func members(_ node: SourceNode) -> MemberCount? {
+        switch node.content {
+        case .number(let text), .string(let text): if let count = MemberCount(text) { return count }
+        default: break
+        }
+        report(node.position, "'members' must be \(MemberCount.form)")
         return nil
     }
 

@@ -28,10 +28,17 @@ extension Scenario {
     static func sendsEvent(about revision: StoredRevision) -> Bool {
         guard !revision.isDeleted else { return false }
         switch revision.body["type"] {
-        case #""alarm""#, #""meter""#: return true
+        case #""alarm""#, #""meter""#, #""ping""#: return true
         case #""sale""#: return revision.body["told"] == nil
         default: return false
         }
+    }
+
+    /// The members in an event: as they were when the action was reached, and rules mark the document after that. But they
+    /// run again until nothing changes, and `ping` then has the mark.
+    static func bytesOfEvent(about revision: StoredRevision) -> [UInt8] {
+        let isMarked = revision.body["type"] == #""ping""# && revision.body["seen"] == nil
+        return revision.body.bytes + (isMarked ? Array(#","seen":true"#.utf8) : [])
     }
 
     /// What has its own event: a revision, or a value that differs from the one before.

@@ -73,7 +73,8 @@ extension Scenario {
     /// and again while others succeed.
     static func mayFail(_ revision: StoredRevision, because reason: String) -> Bool {
         guard case .product(let product) = picture(neededBy: revision) else {
-            return mayFailToSend(revision, because: reason)
+            return mayFailToSend(revision, because: reason) || mayFailToSpread(revision, because: reason)
+                || isMemo(revision) && reason.hasPrefix("left in conflict: ")
         }
         return product == "ghost"
             ? reason.contains("answered HTTP 404") || reason.contains(" times while the server serves other requests")

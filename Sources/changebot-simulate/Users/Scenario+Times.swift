@@ -17,9 +17,9 @@ extension Scenario {
         switch body["type"] {
         case #""invoice""#:
             guard body["total"] == nil, let number = body["n"].flatMap({ Int($0) }) else { return nil }
-            return .merge(member: #""total":\#(2 * number)"#, put: nil)
+            return .merge(member: #""total":\#(2 * number)"#)
         case #""reminder""#:
-            return body["reminded"] == nil ? .merge(member: #""reminded":true"#, put: nil) : nil
+            return body["reminded"] == nil ? .merge(member: #""reminded":true"#) : nil
         default: return nil
         }
     }

@@ -1,5 +1,13 @@
 /// The rules of the simulated bot, and what they mean for a document. Written without the code that is tested.
 enum Scenario {
+    /// Which rules the bot has.
+    enum Extent: String, CaseIterable {
+        case full
+        /// Without lines, related documents, elements, passes and merged conflicts, and without trouble that was added with
+        /// them. Stated seeds of mended faults depend on it.
+        case basic
+    }
+
     static let accounts = ["red", "green", "blue"]
 
     static let rules: String = {
@@ -28,8 +36,10 @@ enum Scenario {
                 + (orders + [pictureRules, eventRules, programRules, totalRules, conflictRules]).joined(separator: "\n")
     }()
 
-    /// The same rules, and one that matches no document and has another name in each version.
-    static func rules(version: Int) -> String {
+    /// The same rules, and one that matches no document and has another name in each version above 0.
+    static func rules(_ extent: Extent, version: Int = 0) -> String {
+        let rules =
+            extent == .basic ? rules : ([rules, lineRules, listRules, memoRules].joined(separator: "\n"))
         guard version > 0 else { return rules }
         return rules + """
 
@@ -43,16 +53,16 @@ enum Scenario {
 
     /// What a rule does to a document.
     enum Effect: Equatable, CustomStringConvertible {
-        /// Adds this member at the end; puts this other document before.
-        case merge(member: String, put: String?)
+        /// Adds this member at the end.
+        case merge(member: String)
         case delete
         case attach(Picture)
-        /// Only an event.
+        /// Only an event, or a line.
         case event
 
         var description: String {
             switch self {
-            case .merge(let member, _): member
+            case .merge(let member): member
             case .delete: "to be deleted"
             case .event: "an event"
             case .attach(let picture): "the attachment '\(picture.name)'"
@@ -64,21 +74,39 @@ enum Scenario {
     static func effect(on revision: StoredRevision) -> Effect? {
         let body = revision.body
         switch body["type"] {
-        case #""task""#: return body["stamped"] == nil ? .merge(member: #""stamped":true"#, put: nil) : nil
+        case #""task""#: return body["stamped"] == nil ? .merge(member: #""stamped":true"#) : nil
         case #""trash""#: return .delete
-        case #""alarm""#, #""meter""#: return .event
-        case #""sale""#: return body["told"] == nil ? .merge(member: #""told":true"#, put: nil) : nil
+        case #""alarm""#, #""meter""#, #""entry""#: return .event
+        case #""ping""#:
+            return body["seen"] == nil ? .merge(member: #""seen":true"#) : revision.author == .user ? .event : nil
+        case #""list""#: return body["spread"] == nil ? .merge(member: #""spread":true"#) : nil
+        case #""chore""#: return body["swept"] == nil ? .merge(member: #""swept":true"#) : nil
+        case #""parcel""#:
+            return body["packed"] == nil ? .merge(member: #""packed":true"#) : nil
+        case #""sale""#: return body["told"] == nil ? .merge(member: #""told":true"#) : nil
         case #""order""#:
-            let account = accounts.first { body["account"] == "\"\($0)\"" }
-            guard let account, body["copied"] == nil else { return nil }
-            return .merge(member: #""copied":true"#, put: "account.\(account)")
+            return account(of: revision) == nil ? nil : .merge(member: #""copied":true"#)
         default: return picture(neededBy: revision).map { .attach($0) } ?? computedEffect(on: body)
         }
     }
 
+    /// The documents that are put before a revision is marked.
+    static func puts(_ id: String, _ revision: StoredRevision) -> [String] {
+        if let account = account(of: revision) { return ["account.\(account)"] }
+        return (0..<boxes(neededBy: revision)).map { box($0, of: id) }
+    }
+
+    /// The account to which an order is not copied yet.
+    private static func account(of revision: StoredRevision) -> String? {
+        guard !revision.isDeleted, revision.body["type"] == #""order""#, revision.body["copied"] == nil else {
+            return nil
+        }
+        return accounts.first { revision.body["account"] == "\"\($0)\"" }
+    }
+
     /// The body of a document that a rule puts; nil if no rule puts one with this id.
     static func putBody(_ id: String) -> String? {
-        guard id.hasPrefix("account.") else { return nil }
+        guard id.hasPrefix("account.") else { return boxBody(id) }
         return #"{"type":"account","name":"\#(id.dropFirst("account.".count))"}"#
     }
 }

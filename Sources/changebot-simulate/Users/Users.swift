@@ -10,13 +10,14 @@ final class Users {
     private var times: Set<Int> = []
     /// How often they act at most.
     private let limit: Int
+    private let extent: Scenario.Extent
     /// How many documents each kind of action has changed.
     private(set) var actions: [String: Int] = [:]
 
-    init(_ gateway: SimulatedGateway, _ story: Story, documents: Int, limit: Int?, seed: UInt64) {
+    init(_ gateway: SimulatedGateway, _ story: Story, _ settings: SimulationSettings, seed: UInt64) {
         (self.gateway, self.story, numbers) = (gateway, story, SplitMix64(seed: seed))
-        self.limit = limit ?? .max
-        ids = (0..<documents).map { "doc-\($0)" }
+        (limit, extent) = (settings.actions ?? .max, settings.rules)
+        ids = (0..<settings.documents).map { "doc-\($0)" }
     }
 
     /// A pause before the next action: often short, sometimes long.
@@ -34,6 +35,7 @@ final class Users {
         guard actions.values.reduce(0, +) < limit else { return }
         if numbers.chance(40) { return delete("account.\(numbers.pick(Scenario.accounts))") }
         if numbers.chance(80) { return disturbTotal() }
+        if extent == .full, actOnSpecial() { return }
         let id = numbers.pick(ids)
         switch numbers.below(20) {
         case 0, 1: delete(id)
@@ -41,6 +43,36 @@ final class Users {
         case 3...7: edit(id)
         default: write(id)
         }
+    }
+
+    /// Lists, boxes, and conflicts that are merged.
+    ///
+    /// - Returns: Whether anything was done.
+    private func actOnSpecial() -> Bool {
+        switch numbers.below(40) {
+        case 0, 1:
+            count += 1
+            let color = numbers.pick(Scenario.colors)
+            let id = numbers.pick(Scenario.lists)
+            let winner = gateway.documents[id]?.winner
+            if winner?.isDeleted == false, numbers.chance(8) {
+                delete(id)
+            } else {
+                save(
+                    "rewrites", id, #"{"type":"list","color":"\#(color)","n":\#(count)}"#, [:],
+                    winner?.isDeleted == true ? nil : winner?.id)
+            }
+        case 2:
+            let boxes = gateway.ids.filter { Scenario.isBox($0) && gateway.documents[$0]?.body != nil }
+            if boxes.isEmpty { return false }
+            delete(numbers.pick(boxes))
+        case 3, 4:
+            let memos = ids.filter { gateway.documents[$0]?.winner.map(Scenario.isMemo) == true }
+            if memos.isEmpty { return false }
+            conflict(numbers.pick(memos))
+        default: return false
+        }
+        return true
     }
 
     /// A new document, a new content, or a deleted document that comes back.
@@ -63,7 +95,8 @@ final class Users {
         var attachments: [String: WrittenAttachment] = [:]
         for attachment in winner.attachments { attachments[attachment.name] = .stub }
         if numbers.chance(5) { attachments = newAttachments(winner.attachments) }
-        save("edits", id, "{\(members.joined(separator: ","))}", attachments, winner.id)
+        let json = Scenario.isMemo(winner) ? editedMemo(winner.body) : "{\(members.joined(separator: ","))}"
+        save("edits", id, json, attachments, winner.id)
     }
 
     /// Deletes a document with totals, or writes wrong ones and another member into it.
@@ -87,9 +120,11 @@ final class Users {
     }
 
     private func conflict(_ id: String) {
-        guard gateway.documents[id]?.winner?.isDeleted == false, let body = try? DocumentBody(json: newBody()) else {
-            return
-        }
+        guard let winner = gateway.documents[id]?.winner, !winner.isDeleted else { return }
+        // Usually from the same revision.
+        let before = winner.parent.flatMap { gateway.documents[id]?.revision($0)?.body }
+        let isMemo = extent == .full && Scenario.isMemo(winner) && !numbers.chance(8)
+        guard let body = try? DocumentBody(json: isMemo ? editedMemo(before ?? winner.body) : newBody()) else { return }
         note("conflicts")
         story.tell("user", "adds a conflict to \(id): \(body.text)")
         gateway.addConflict(id, body)
@@ -103,6 +138,17 @@ final class Users {
         story.tell(
             "user", "\(verb) \(id)\(revision.map { " \($0.short)" } ?? ""): \(body.text) \(attachments.keys.sorted())")
         _ = gateway.write(id, body, attachments, replacing: revision, by: .user)
+    }
+
+    /// Another `n`, and a member that is added, changed or removed.
+    private func editedMemo(_ body: DocumentBody) -> String {
+        count += 1
+        let changed = numbers.pick(["a", "b", "c"])
+        var members = body.members.filter { !["n", changed].contains($0.name) }
+            .map { String(decoding: $0.bytes, as: UTF8.self) }
+        members.append(#""n": \#(count)"#)
+        if !numbers.chance(4) { members.append(#""\#(changed)":[\#(count)]"#) }
+        return "{\(members.joined(separator: ","))}"
     }
 
     /// Mostly none. Some are those that rules attach, with other contents.
@@ -140,7 +186,7 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(22) {
+        switch numbers.below(extent == .full ? 38 : 22) {
         case 0...4: members += [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
@@ -154,6 +200,16 @@ final class Users {
         case 18: members.append(#""type":"meter""#)
         case 15: members.append(#""type":"invoice""#)
         case 16, 17: members += [#""type":"reminder""#, #""dueAt":\#(newTime())"#]
+        case 22...24: members += [#""type":"memo""#, #""a":[1]"#, #""b":[2]"#]
+        case 25...27:
+            members += [
+                #""type":"item""#, #""in":"\#(numbers.pick(Scenario.lists))""#,
+                #""color":"\#(numbers.pick(Scenario.colors))""#,
+            ]
+        case 28...30: members.append(#""type":"parcel""#)
+        case 31...33: members.append(#""type":"entry""#)
+        case 34, 35: members.append(#""type":"chore""#)
+        case 36, 37: members.append(#""type":"ping""#)
         default: members.append(#""type":"note""#)
         }
         for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }

@@ -1,5 +1,6 @@
 internal import Delivery
 internal import Encodings
+internal import Fleet
 internal import FoundationEssentials
 internal import GRDB
 
@@ -53,45 +54,110 @@ enum Breakage: String, CaseIterable {
     /// After a minute, no pause of the bot ends.
     case lostTimer = "lost-timer"
 
+    /// A truncated line gets a line feed, so that it is not removed.
+    case halfLine = "half-line"
+    /// Every third write of a box is lost.
+    case lostBox = "lost-box"
+    /// The gateway stores a merged revision with the content of the winner.
+    case lostMerge = "lost-merge"
+    /// Writes of items are lost.
+    case lostItem = "lost-item"
+
+    /// The feed of a node that sees writes late ends at the newest sequence.
+    case lateSequence = "late-sequence"
+    /// A proxy swaps two answers that overtake each other.
+    case swappedAnswer = "swapped-answer"
+    /// The gateway accepts a repeated write as another revision.
+    case doubledWrite = "doubled-write"
+    /// Compaction forgets the bodies of losing leaves, too.
+    case forgottenLeaf = "forgotten-leaf"
+
+    // Of fleets.
+    /// Transactions of members whose membership is over change the state.
+    case unfencedCommit = "unfenced-commit"
+    /// Members use the clocks of their machines, and not the engine's.
+    case ignoredEngineClock = "ignored-engine-clock"
+
+    // In the code of fleets: see `InjectedFleetFault`.
+    case ignoredLease = "ignored-lease"
+    case passingPosition = "passing-position"
+    case earlyRelease = "early-release"
+    case unclaimedPartition = "unclaimed-partition"
+
     // In the delivery itself: see `InjectedFault`.
+    case skippedLine = "skipped-line"
+    case newLineID = "new-line-id"
+    case skippedRelated = "skipped-related"
+    case skippedPass = "skipped-pass"
+    case outdatedPut = "outdated-put"
+    case lostAnswer = "forgotten-write"
+    case foreignOwnWrite = "foreign-own-write"
+    case uncountedDecision = "uncounted-decision"
+    case unreadRetry = "unread-retry"
+    case passingStop = "passing-stop"
+    case skippedStart = "skipped-start"
+    case uncountedStart = "uncounted-start"
+    case uncountedOwnWrite = "uncounted-own-write"
+    case foreignLeaf = "foreign-leaf"
+    case outdatedWinner = "outdated-winner"
+    case outdatedLeaves = "outdated-leaves"
+    case forgottenLeaves = "forgotten-leaves"
+    case outdatedWaiting = "outdated-waiting"
     case skippedPut = "skipped-put"
     case vanishedDeadLetter = "vanished-dead-letter"
     case droppedChange = "dropped-change"
     case passingCheckpoint = "passing-checkpoint"
     case leakedMemory = "leaked-memory"
+    case unbookedLog = "unbooked-log"
+    case totalsWithoutEngine = "totals-without-engine"
 
-    /// Whether it is an error in the delivery, which only debug builds can have.
-    var isInDelivery: Bool { InjectedFault(rawValue: rawValue) != nil }
+    /// Whether it is an error in the code of the bot, which only debug builds can have.
+    var isInDelivery: Bool { InjectedFault(rawValue: rawValue) != nil || InjectedFleetFault(rawValue: rawValue) != nil }
 
     func breakDelivery() {
         #if DEBUG
             InjectedFault.active = InjectedFault(rawValue: rawValue)
+            InjectedFleetFault.active = InjectedFleetFault(rawValue: rawValue)
         #endif
     }
 
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
-        case .lostPut: gateway.losesWrite = { id, author in author != .user && Scenario.putBody(id) != nil }
+        case .lostPut: gateway.errors.losesWrite = { id, author in author != .user && Scenario.putBody(id) != nil }
         case .lostWrite:
             var count = 0
-            gateway.losesWrite = { _, author in
+            gateway.errors.losesWrite = { _, author in
                 guard author != .user else { return false }
                 count += 1
                 return count.isMultiple(of: 50)
             }
-        case .overwrittenEdit: gateway.ignoresRevisions = true
+        case .overwrittenEdit: gateway.errors.ignoresRevisions = true
         case .lostTotal:
             var count = 0
-            gateway.losesWrite = { id, author in
+            gateway.errors.losesWrite = { id, author in
                 guard author != .user, Scenario.isTotal(id) else { return false }
                 count += 1
                 return count.isMultiple(of: 5)
             }
-        case .lostResolution: gateway.losesReplicated = true
-        case .deletedWinner: gateway.deletesWinner = true
-        case .lostAttachment: gateway.losesStubs = true
-        case .hiddenReset: gateway.hidesResets = true
-        case .lostSequence: gateway.forgetsSkipped = true
+        case .lostBox:
+            var count = 0
+            gateway.errors.losesWrite = { id, author in
+                guard author != .user, Scenario.isBox(id) else { return false }
+                count += 1
+                return count.isMultiple(of: 3)
+            }
+        case .lostItem:
+            gateway.errors.losesWrite = { [unowned gateway] id, author in
+                author != .user && gateway.documents[id]?.body.map(Scenario.isItem) == true
+            }
+        case .lostMerge: gateway.errors.losesMerged = true
+        case .lateSequence: gateway.errors.hidesLag = true
+        case .forgottenLeaf: gateway.errors.forgetsLeaves = true
+        case .lostResolution: gateway.errors.losesReplicated = true
+        case .deletedWinner: gateway.errors.deletesWinner = true
+        case .lostAttachment: gateway.errors.losesStubs = true
+        case .hiddenReset: gateway.errors.hidesResets = true
+        case .lostSequence: gateway.errors.forgetsSkipped = true
         default: break
         }
     }
@@ -151,5 +217,15 @@ enum Breakage: String, CaseIterable {
         try? database.write { database in
             try database.execute(sql: statement, arguments: self == .earlyCheckpoint ? [last] : [])
         }
+    }
+}
+
+extension World {
+    /// A request that a proxy has repeated.
+    func repeating(_ request: () -> Void) {
+        guard breakage == .doubledWrite else { return request() }
+        gateway.errors.ignoresRevisions = true
+        request()
+        gateway.errors.ignoresRevisions = false
     }
 }

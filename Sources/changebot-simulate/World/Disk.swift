@@ -11,16 +11,53 @@ final class Disk {
     private var kept: Set<UInt64> = []
     /// Whether a file was synced since this was last cleared.
     var hasSynced = false
+    let lines = LineFiles(folder: Scenario.linesFolder)
+    /// Set if the power fails during the next sync: how many of the new bytes are then on the disk.
+    var tearNext: Tear?
+    /// Whether the power has failed during a sync. The process does nothing more.
+    private(set) var isTorn = false
+    /// The names and the inodes at that moment: in the same step, the process may still delete files.
+    private var left: [(name: String, inode: UInt64)] = []
+    /// Where the files of the process are.
+    var directory = ""
 
     func noteSync(_ descriptor: Int32) {
-        hasSynced = true
+        guard !isTorn else { return }
         var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+            hasSynced = true
+            return
+        }
         var content = [UInt8](repeating: 0, count: Int(information.st_size))
         let count = pread(descriptor, &content, content.count, 0)
+        content.removeLast(content.count - max(0, count))
         let inode = UInt64(information.st_ino)
-        synced[inode] = Array(content.prefix(max(0, count)))
+        let isLines = lines.includes(inode, descriptor)
+        if let tear = tearNext, isLines || !tear.isOfLines {
+            (isTorn, tearNext) = (true, nil)
+            left = Self.names(in: directory).compactMap { name in
+                Self.read("\(directory)/\(name)").map { (name, $0.inode) }
+            }
+            content = Self.torn((isLines ? lines.synced[inode] : synced[inode]) ?? [], content, tear.part)
+        }
+        hasSynced = !isTorn
+        if isLines { return lines.noteSync(inode, content, isTorn: isTorn) }
+        synced[inode] = content
         if kept.insert(inode).inserted { _ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+    }
+
+    /// A power failure during a sync.
+    struct Tear {
+        /// Whether it happens while lines are written, or at the next sync of any file.
+        let isOfLines: Bool
+        /// How many of the new bytes are on the disk, for their number.
+        let part: (Int) -> Int
+    }
+
+    private static func torn(_ old: [UInt8], _ new: [UInt8], _ part: (Int) -> Int) -> [UInt8] {
+        let same = zip(old, new).prefix { $0 == $1 }.count
+        let end = same + part(new.count - same)
+        return Array(new[..<end] + old.dropFirst(end))
     }
 
     /// Makes the folder in which the next process finds the files of an ended one.
@@ -30,6 +67,7 @@ final class Disk {
     ///   - files: The files of a copy to begin with; nil: those of the ended process.
     /// - Returns: The names of the files that are lost or shorter.
     func move(from old: String, to new: String, losesTail: Bool, replacedBy files: [String: [UInt8]]?) -> [String] {
+        let losesTail = losesTail || isTorn
         mkdir(new, 0o700)
         var lost: [String] = []
         var found: [UInt64: [UInt8]] = [:]
@@ -37,18 +75,26 @@ final class Disk {
         for (name, content) in (files ?? [:]).sorted(by: { $0.key < $1.key }) {
             if let inode = Self.write(content, "\(new)/\(name)") { found[inode] = content }
         }
-        for name in Self.names(in: old) where files == nil && !name.hasSuffix("-shm") {
-            guard let (inode, content) = Self.read("\(old)/\(name)") else { continue }
+        for (name, inode, content) in entries(of: old) where files == nil && !name.hasSuffix("-shm") {
             let left = losesTail ? synced[inode] : content
             if left != content { lost.append(name) }
             guard let left, let copy = Self.write(left, "\(new)/\(name)") else { continue }
             found[copy] = synced[inode]
         }
+        if losesTail { lost += lines.loseTails() }
         Self.closeFiles(in: old)
         // Not deleted: SQLite would mistake a new file with the same inode for one that the ended process had open.
         for name in Self.names(in: old) { truncate("\(old)/\(name)", 0) }
-        (synced, kept) = (found, [])
+        (synced, kept, isTorn, left) = (found, [], false, [])
         return lost
+    }
+
+    /// The names, inodes and contents of the files of a process.
+    private func entries(of folder: String) -> [(name: String, inode: UInt64, content: [UInt8])] {
+        guard !isTorn else { return left.map { ($0.name, $0.inode, []) } }
+        return Self.names(in: folder).compactMap { name in
+            Self.read("\(folder)/\(name)").map { (name, $0.inode, $0.content) }
+        }
     }
 
     /// The files as they are now.
@@ -66,7 +112,7 @@ final class Disk {
         _ = write(content, path)
     }
 
-    private static func names(in folder: String) -> [String] {
+    static func names(in folder: String) -> [String] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []
@@ -79,7 +125,7 @@ final class Disk {
         return names.sorted()
     }
 
-    private static func read(_ path: String) -> (inode: UInt64, content: [UInt8])? {
+    static func read(_ path: String) -> (inode: UInt64, content: [UInt8])? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

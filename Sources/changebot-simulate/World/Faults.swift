@@ -30,6 +30,8 @@ enum FaultKind: String, CaseIterable {
     case kill
     /// The same, and the disk loses what was not synced.
     case powerFailure = "power-failure"
+    /// The power fails during a sync: a part of what was written is on the disk.
+    case tornWrite = "torn-write"
     /// The wall clock jumps.
     case clockJump = "clock-jump"
     /// The process is asked to stop, as by SIGTERM, and started again.
@@ -52,6 +54,19 @@ enum FaultKind: String, CaseIterable {
     case gatewayReset = "gateway-reset"
     /// The gateway does not keep local documents.
     case lostMark = "lost-mark"
+    // Of fleets.
+    /// The engine carries out a call or not, and does not answer.
+    case lostEngineAnswer = "lost-engine-answer"
+    /// The engine is unreachable, or does not answer for a while.
+    case engineOutage = "engine-outage"
+    /// The engine is replaced by an older copy.
+    case engineRestore = "engine-restore"
+    /// A member can't reach the engine, or gets no answers from it.
+    case cutOffMember = "cut-off-member"
+    /// A member does nothing for up to 90 seconds, then continues.
+    case pausedMember = "paused-member"
+    /// The clock of a machine is up to a day fast or slow.
+    case memberClock = "member-clock"
 
     /// Those that happen to a single request.
     static let ofRequests: [FaultKind] = [
@@ -60,10 +75,15 @@ enum FaultKind: String, CaseIterable {
     ]
     /// Those that happen to a process.
     static let ofProcesses: [FaultKind] = [.kill, .powerFailure]
+    /// Those after which the disk has only what was synced.
+    static let ofPower: [FaultKind] = [.powerFailure, .tornWrite]
+    /// Those that happen to a single call to the engine.
+    static let ofCalls: [FaultKind] = [.lostEngineAnswer]
 
     /// What its rate is a share of.
     var unit: String {
-        Self.ofRequests.contains(self) ? "request" : Self.ofProcesses.contains(self) ? "step" : "round"
+        if Self.ofCalls.contains(self) { return "call" }
+        return Self.ofRequests.contains(self) ? "request" : Self.ofProcesses.contains(self) ? "step" : "round"
     }
 }
 
@@ -78,9 +98,15 @@ final class Faults {
     /// Of a million steps, after how many the process ends.
     private var ends: [(kind: FaultKind, share: Int)] = []
 
+    /// Of a million calls to the engine, how many get each kind.
+    private var calls: [(kind: FaultKind, share: Int)] = []
+
     init(_ plan: TroubleRates, seed: UInt64) {
         (self.plan, numbers) = (plan, SplitMix64(seed: seed))
     }
+
+    /// False: none in the whole simulation.
+    var mayOccur: Bool { !plan.kinds.isEmpty }
 
     func beginRound() {
         shares = plan.kinds.filter(FaultKind.ofRequests.contains).compactMap { kind in
@@ -95,7 +121,18 @@ final class Faults {
         }
     }
 
-    func endRound() { (shares, ends) = ([], []) }
+    /// The same for calls to the engine of a fleet.
+    func beginCalls() {
+        calls = plan.kinds.filter(FaultKind.ofCalls.contains).compactMap { kind in
+            if let share = plan.share(of: kind) { return (kind, share) }
+            return numbers.chance(2) ? (kind, numbers.pick([2_000, 10_000, 50_000])) : nil
+        }
+    }
+
+    func endRound() { (shares, ends, calls) = ([], [], []) }
+
+    /// The trouble of the next call to the engine; nil: none.
+    func ofNextCall() -> FaultKind? { calls.isEmpty ? nil : pick(calls, of: 1_000_000) }
 
     /// The trouble of the next request; nil: none.
     ///

@@ -22,6 +22,12 @@ final class Scheduler {
     private(set) var uptime: Int64 = 1_000_000_000_000
     /// How much the wall clock is ahead of ``uptime``: it starts in November 2026.
     var wallLead: Int64 = 1_795_000_000_000_000_000
+    /// How much the clocks of some processes are ahead of the wall clock, in seconds.
+    var clockLeads: [Owner: Int64] = [:]
+    /// What the clock of the current owner shows, in nanoseconds since 1970.
+    var wallTime: Int64 {
+        uptime + wallLead + (clockLeads.isEmpty ? 0 : (clockLeads[owner] ?? 0) * 1_000_000_000)
+    }
     /// What the wall clock shows, in seconds since 1970.
     var wallSeconds: Int { Int((uptime + wallLead) / 1_000_000_000) }
     /// How many works were done.
@@ -32,11 +38,23 @@ final class Scheduler {
     private var ready: [Work] = []
     /// The next one last.
     private var timers: [(due: Int64, work: Work)] = []
-    /// Those of processes never end, for ``Breakage``.
-    var losesTimers = false
-    private var lost: [(due: Int64, owner: Owner)] = []
+    /// Those of processes that never end, for ``Breakage``. Nil: all end.
+    private var lost: [(due: Int64, owner: Owner)]?
+    var losesTimers: Bool {
+        get { lost != nil }
+        set { lost = newValue ? [] : nil }
+    }
     private var added = 0
     private var ended: Set<Owner> = []
+    private var suspensions = Suspensions()
+
+    /// Processes that do nothing for a while.
+    private struct Suspensions {
+        /// What each of them will do.
+        var works: [Owner: [Work]] = [:]
+        /// When each process was last resumed, as uptime.
+        var ends: [Owner: Int64] = [:]
+    }
     private var numbers: SplitMix64
 
     init(seed: UInt64) { numbers = SplitMix64(seed: seed) }
@@ -48,10 +66,53 @@ final class Scheduler {
         guard !ended.contains(owner) else { return }
         added += 1
         let work = Work(number: added, owner: owner, queue: queue, body: body)
-        guard let due, due > uptime else { return ready.append(work) }
-        if losesTimers, owner != Self.world { return lost.append((due, owner)) }
-        let place = timers.firstIndex { ($0.due, $0.work.number) < (due, work.number) } ?? timers.count
-        timers.insert((due, work), at: place)
+        guard let due, due > uptime else { return makeReady(work) }
+        if losesTimers, owner != Self.world {
+            lost?.append((due, owner))
+            return
+        }
+        timers.insert((due, work), at: place(of: due))
+    }
+
+    private func makeReady(_ work: Work) {
+        guard suspensions.works[work.owner] == nil else {
+            suspensions.works[work.owner]?.append(work)
+            return
+        }
+        ready.append(work)
+    }
+
+    /// A process does nothing until it is resumed.
+    ///
+    /// - Returns: False if it was suspended before.
+    func suspend(_ owner: Owner) -> Bool {
+        guard suspensions.works[owner] == nil, isRunning(owner) else { return false }
+        suspensions.works[owner] = ready.filter { $0.owner == owner }
+        ready.removeAll { $0.owner == owner }
+        return true
+    }
+
+    /// - Returns: False if it was not suspended.
+    @discardableResult func resume(_ owner: Owner) -> Bool {
+        guard let works = suspensions.works.removeValue(forKey: owner) else { return false }
+        ready += works
+        suspensions.ends[owner] = uptime
+        return true
+    }
+
+    /// Whether a process was suspended for a part of this time until now.
+    func wasSuspended(_ owner: Owner, within time: Duration) -> Bool {
+        suspensions.works[owner] != nil || suspensions.ends[owner].map { $0 > uptime - time.nanoseconds } ?? false
+    }
+
+    /// Where the next timer with this time belongs: before those that were added earlier, which are due first.
+    private func place(of due: Int64) -> Int {
+        var (low, high) = (0, timers.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if timers[middle].due <= due { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 
     /// Adds an event of the world.
@@ -60,11 +121,11 @@ final class Scheduler {
     }
 
     /// Work that `body` adds belongs to `owner`.
-    func acting(as owner: Owner, _ body: () -> Void) {
+    @discardableResult func acting<Value>(as owner: Owner, _ body: () throws -> Value) rethrows -> Value {
         let before = self.owner
         self.owner = owner
-        body()
-        self.owner = before
+        defer { self.owner = before }
+        return try body()
     }
 
     /// Whether nothing is ready.
@@ -78,7 +139,7 @@ final class Scheduler {
     /// When a process continues, the earliest time first.
     func timers(of owner: Owner) -> [(due: Int64, isLost: Bool)] {
         timers.reversed().filter { $0.work.owner == owner }.map { ($0.due, false) }
-            + lost.filter { $0.owner == owner }.map { ($0.due, true) }
+            + (lost ?? []).filter { $0.owner == owner }.map { ($0.due, true) }
     }
 
     func isRunning(_ owner: Owner) -> Bool { !ended.contains(owner) }
@@ -86,6 +147,7 @@ final class Scheduler {
     /// Drops all work of a process: it never continues.
     func end(_ owner: Owner) {
         ended.insert(owner)
+        suspensions.works[owner] = nil
         ready.removeAll { $0.owner == owner }
         timers.removeAll { $0.work.owner == owner }
     }
@@ -98,7 +160,9 @@ final class Scheduler {
     /// - Returns: False if there is nothing to do, now or later.
     func runStep() -> Bool {
         if ready.isEmpty, let next = timers.last { uptime = max(uptime, next.due) }
-        while let next = timers.last, next.due <= uptime { ready.append(timers.removeLast().work) }
+        while let next = timers.last, next.due <= uptime { makeReady(timers.removeLast().work) }
+        // All that was due belongs to suspended processes.
+        if ready.isEmpty, !timers.isEmpty { return runStep() }
         guard !ready.isEmpty else { return false }
         let work = takeNext()
         step += 1

@@ -8,19 +8,21 @@ internal import TestKit
 enum SystemReplacement {
     // Accessed by the only thread.
     nonisolated(unsafe) private static var scheduler = Scheduler(seed: 0)
-    nonisolated(unsafe) private static var disk = Disk()
+    nonisolated(unsafe) private static var noteSync: (Int32) -> Void = { _ in }
     nonisolated(unsafe) private static var numbers = SplitMix64(seed: 0)
     nonisolated(unsafe) private static var replacement = csimulated_system()
 
     /// From now on. Once.
-    static func install(_ scheduler: Scheduler, _ disk: Disk, seed: UInt64) {
-        (self.scheduler, self.disk, numbers) = (scheduler, disk, SplitMix64(seed: seed))
+    ///
+    /// - Parameter noteSync: Called with the descriptor of each file that is synced.
+    static func install(_ scheduler: Scheduler, seed: UInt64, noteSync: @escaping (Int32) -> Void) {
+        (self.scheduler, self.noteSync, numbers) = (scheduler, noteSync, SplitMix64(seed: seed))
         replacement = csimulated_system(
-            wall_time: { SystemReplacement.scheduler.uptime + SystemReplacement.scheduler.wallLead },
+            wall_time: { SystemReplacement.scheduler.wallTime },
             uptime: { SystemReplacement.scheduler.uptime },
             sleep: { SystemReplacement.scheduler.sleep($0) },
             random: { SystemReplacement.fill($0, $1) },
-            synced: { SystemReplacement.disk.noteSync($0) },
+            synced: { SystemReplacement.noteSync($0) },
             work: { SystemReplacement.add($0, $1, $2, due: $3) })
         csimulated_system_start(&replacement)
     }

@@ -16,11 +16,14 @@ struct ProgressCheck {
 extension World {
     /// Ends the simulation if the process can never continue, or computes without an end.
     func checkProgress() {
-        guard let process, process.ending == nil else { return }
+        guard let process = fleet.machines.lazy.compactMap(\.runningProcess).first else { return }
         if checks.progress.isStuck(story, step: scheduler.step) {
             return stop("no progress: bot \(process.number) runs, but nothing happens")
         }
-        guard scheduler.isIdle, !scheduler.hasWork(of: process.number), process.connection?.isIdle != false else {
+        // Members ask the engine all the time.
+        guard !fleet.isShared, scheduler.isIdle, !scheduler.hasWork(of: process.number),
+            process.connection?.isIdle != false
+        else {
             return
         }
         stop("no progress: bot \(process.number) has nothing to do, and waits for nothing that will happen")
@@ -28,14 +31,16 @@ extension World {
 
     /// What each task of the process waits for, if that explains the failure.
     var waits: [String] {
-        guard [.simulation, .nothingIsLost].contains(violation?.guarantee), let process, process.ending == nil else {
-            return []
-        }
+        guard [.simulation, .nothingIsLost, .running].contains(violation?.guarantee) else { return [] }
+        return fleet.processes.flatMap(waits)
+    }
+
+    private func waits(of process: BotProcess) -> [String] {
         let number = process.number
         let requests = (process.connection?.openRequests ?? []).map { request in
             "bot \(number), since \(story.time(at: request.since)): the answer, it \(request.plain)"
         }
-        let names = machine.pendingWaits.names(of: number).map { wait in
+        let names = fleet.pendingWaits.names(of: number).map { wait in
             "bot \(number), since \(story.time(at: wait.since)): \(wait.name)"
         }
         let times = scheduler.timers(of: number).map { due, isLost in

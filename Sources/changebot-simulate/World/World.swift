@@ -7,7 +7,6 @@ internal import TestKit
 final class World {
     static let gatewayBase = "http://gateway.example:4985"
     static let databaseName = "todo"
-    static let rulesFile = "rules.yaml"
 
     let scheduler: Scheduler
     let story: Story
@@ -15,35 +14,44 @@ final class World {
     let gateway: SimulatedGateway
     let servers: OutsideServers
     let breakage: Breakage?
+    let extent: Scenario.Extent
     private let users: Users
     private var numbers: SplitMix64
     var checks = Checks()
     private(set) var violation: Violation?
     // Set by the initializer, which they need.
-    private(set) var machine: Machine!
+    private(set) var fleet: SimulatedFleet!
     private(set) var operations: Operations!
 
     init(_ settings: SimulationSettings) {
         var seeds = SplitMix64(seed: settings.seed)
         scheduler = Scheduler(seed: seeds.next())
-        breakage = settings.breakage
+        (breakage, extent) = (settings.breakage, settings.rules)
         story = Story(scheduler, isShown: settings.showsStory)
         faults = Faults(settings.faults, seed: seeds.next())
         gateway = SimulatedGateway(settings.dialect, scheduler, seed: seeds.next())
         users = Users(
-            gateway, story, documents: settings.documents, limit: settings.actions, seed: seeds.next())
+            gateway, story, settings, seed: seeds.next())
         let systemSeed = seeds.next()
         numbers = SplitMix64(seed: seeds.next())
         servers = OutsideServers(seed: seeds.next())
-        machine = Machine(self, seed: seeds.next())
+        let machineSeed = seeds.next()
         operations = Operations(self, seed: seeds.next())
-        Waits.observer = machine.pendingWaits
-        SystemReplacement.install(scheduler, machine.disk, seed: systemSeed)
-        gateway.noteWrite = { [unowned self] document, revision, parent in
+        fleet = SimulatedFleet(self, members: settings.members, machineSeed: machineSeed, seed: seeds.next())
+        SystemReplacement.install(scheduler, seed: systemSeed) { [weak self] in self?.fleet.noteSync($0) }
+        gateway.observer.noteWrite = { [unowned self] document, revision, parent in
             checking {
-                if revision.author != .user, !checks.writes.isResolution(document, revision) {
+                checks.related.note(document, revision)
+                checks.passes.note(document, at: scheduler.uptime)
+                if revision.author != .user, !revision.isReplicated {
                     try checks.events.checkWrite(document, replacing: parent)
+                    try checks.lines.checkWrite(document, replacing: parent)
                     try checks.times.checkWrite(document, replacing: parent, scheduler)
+                    try checks.related.checkMark(document, replacing: parent, gateway)
+                    try checks.decisions.checkWrite(document, revision, replacing: parent)
+                    if let parent, !parent.isDeleted, Scenario.isItem(parent.body) {
+                        return try checks.related.checkItem(document, revision, replacing: parent)
+                    }
                 }
                 try checks.writes.note(document, revision, replacing: parent)
             }
@@ -51,45 +59,34 @@ final class World {
         servers.receiver.note = { [unowned self] request, isAccepted in
             checking { try checks.events.note(request, isAccepted: isAccepted, gateway) }
         }
-        gateway.noteLocalWrite = { [unowned self] _, body in
-            guard let checkpoint = body["checkpoint"], checkpoint.kind != .null else { return }
+        fleet.machines[0].disk.lines.note = { [unowned self] line in
+            checking { try checks.lines.note(line, from: scheduler.owner, gateway) }
+        }
+        gateway.observer.noteLocalWrite = { [unowned self] path, body in
+            guard !path.hasPrefix(Connection.markOfPasses), let checkpoint = body["checkpoint"],
+                checkpoint.kind != .null
+            else { return }
             checkCheckpoint(String(decoding: checkpoint.bytes, as: UTF8.self), "the copy of the checkpoint")
         }
-        gateway.noteFeedFromBeginning = { [unowned self] in operations.noteFeedFromBeginning() }
-        gateway.noteSkip = { [unowned self] sequence in
+        gateway.observer.noteLookup = { [unowned self] in checks.decisions.noteLookup($0, $1, by: $2) }
+        gateway.observer.noteFeedFromBeginning = { [unowned self] in operations.noteFeedFromBeginning() }
+        gateway.observer.noteSkip = { [unowned self] sequence in
             faults.note(.skippedSequence)
             story.tell("gateway", "the feed passes \(sequence), and will show it later")
         }
         breakage?.breakDelivery()
         breakage?.breakGateway(gateway)
         breakage?.breakClock(scheduler)
+        fleet.machines[0].disk.lines.keepsHalfLines = breakage == .halfLine
     }
 
-    /// What is checked while the simulation runs.
-    struct Checks {
-        var writes = WriteCheck()
-        var events = EventCheck()
-        var times = TimeCheck()
-        var logins = LoginCheck()
-        var progress = ProgressCheck()
-        /// What was lost with a machine: documents and revisions of dead letters, and timers.
-        var lostLetters: Set<String> = []
-        var lostTimers: Set<StateCheck.Timer> = []
-
-        func isExcused(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
-            if lostLetters.contains("\(document.id) \(revision.id)") { return true }
-            return Scenario.time(of: revision).map { lostTimers.contains(StateCheck.Timer(id: document.id, due: $0)) }
-                ?? false
-        }
-    }
-
-    var process: BotProcess? { machine.process }
     var isActive: Bool { operations.isActive }
     var isGatewayAway: Bool { operations.isGatewayAway }
 
     /// The bot has got a feed.
-    func noteFeed(until last: String) {
-        if let breakage, let process { breakage.noteFeed(until: last, stateIn: process.directory) }
+    func noteFeed(until last: String, _ process: BotProcess) {
+        process.noteFeed()
+        if let breakage { breakage.noteFeed(until: last, stateIn: process.directory) }
     }
 
     var userActions: [String: Int] { users.actions }
@@ -116,15 +113,25 @@ final class World {
         operations.beginRound()
         act()
         planOutages()
-        if process == nil { machine.startProcess() }
+        fleet.start()
         run(for: .milliseconds(5_000 + numbers.below(60_000)), until: limit)
         operations.endRound()
         servers.comeBack()
         faults.endRound()
         story.tell("world", "quiet")
         // The longest answer takes two minutes, and a document may be written 30 times a minute.
-        run(for: .seconds(400), until: limit)
-        if scheduler.step < limit, violation == nil { checkAtQuietMoment() }
+        let quiet = fleet.isShared && !faults.mayOccur ? Duration.seconds(120) : .seconds(400)
+        let end = scheduler.uptime + quiet.nanoseconds
+        // Members of a fleet ask the engine all the time: the quiet time ends early if everything is done.
+        let part = fleet.isShared ? Duration.seconds(10) : quiet
+        var found: Violation?
+        repeat {
+            run(for: part, until: limit)
+            guard scheduler.step < limit, violation == nil else { return }
+            found = violationAtQuietMoment()
+        } while found != nil && scheduler.uptime < end
+        if let found { return fail(found) }
+        story.tell("world", "everything is done")
     }
 
     private func run(for span: Duration, until limit: Int) {
@@ -134,11 +141,14 @@ final class World {
 
     private func runStep() {
         guard scheduler.runStep() else { return stop("no progress: nothing is ready, and nothing waits for a time") }
-        checking { try machine.noteEnd() }
+        fleet.endTornProcesses()
+        checking {
+            for machine in fleet.machines { try machine.noteEnd() }
+            try MemoryCheck.check(fleet.processes)
+        }
         checkState()
         checkProgress()
-        guard let process, process.ending == nil, let fault = faults.ofNextStep() else { return }
-        machine.kill(fault)
+        fleet.endRandomly()
     }
 
     private func act() {
@@ -155,6 +165,7 @@ final class World {
                 let jump = Int64(numbers.below(7_200)) - 3_600
                 story.tell("world", "the wall clock jumps by \(jump) s")
                 checks.times.noteJump(scheduler)
+                checks.passes.noteJump(scheduler)
                 scheduler.wallLead += jump * 1_000_000_000
             }
         }
@@ -163,9 +174,10 @@ final class World {
     // MARK: - Checks
 
     private func checkState() {
-        guard machine.disk.hasSynced else { return }
-        machine.disk.hasSynced = false
-        guard let process, process.ending == nil, let state = process.openState() else { return }
+        guard fleet.hasNewState(), fleet.hasProcess, let state = fleet.openState() else { return }
+        if !fleet.isShared {
+            checking { try DeadLetterCheck.check(state.deadLetters(onlyNew: true), gateway, except: []) }
+        }
         do { if let checkpoint = try state.newCheckpoint() { checkCheckpoint(checkpoint, "the checkpoint") } } catch {
             story.tell("state", "\(error)")
         }
@@ -178,7 +190,7 @@ final class World {
         }
         story.tell("state", "\(name) is \(text)")
         // It is from the database that was replaced.
-        guard !operations.isResetUnnoticed, !operations.isDatabaseOffline else { return }
+        guard !operations.database.isUnnoticed, !operations.database.isOffline else { return }
         for id in gateway.ids {
             guard let document = gateway.documents[id], gateway.hasPassed(document, position),
                 let lack = lack(of: document)
@@ -192,38 +204,53 @@ final class World {
     /// What a document still needs from the bot; nil if it is as the rules want it, or a dead letter.
     ///
     /// - Parameter isFinal: Whether timers have had time to fire, too.
-    private func lack(of document: StoredDocument, isFinal: Bool = false) -> String? {
-        if let loser = Scenario.losers(of: document).first {
+    func lack(of document: StoredDocument, isFinal: Bool = false) -> String? {
+        let letters = fleet.openState()?.deadLetters() ?? []
+        let isDeadLetter = letters.contains { $0.id == document.id && $0.revision == document.winner?.id }
+        if let loser = Scenario.losers(of: document).first, !isDeadLetter {
             return "is still in conflict: \(loser.id.short) \(loser.body.text)"
         }
-        guard let winner = document.winner, !winner.isDeleted, let effect = Scenario.effect(on: winner) else {
-            return nil
-        }
+        guard let winner = document.winner, !winner.isDeleted, let effect = Scenario.effect(on: winner),
+            !Scenario.waitsForPass(winner)
+        else { return nil }
         if checks.isExcused(document, winner) { return nil }
         if let due = Scenario.time(of: winner) {
             if due > scheduler.wallSeconds - TimeCheck.delay { return nil }
             // A checkpoint does not wait for timers.
             let timer = StateCheck.Timer(id: document.id, due: due)
-            if !isFinal, process?.openState()?.timers().contains(timer) == true { return nil }
+            if !isFinal, fleet.openState()?.timers().contains(timer) == true { return nil }
         }
-        if effect == .event, checks.events.isAccepted(document, winner) { return nil }
-        let letters = process?.openState()?.deadLetters() ?? []
-        guard !letters.contains(where: { $0.id == document.id && $0.revision == winner.id }) else { return nil }
+        if effect == .event, checks.events.isAccepted(document, winner) || checks.lines.isOnDisk(document, winner) {
+            return nil
+        }
+        guard !isDeadLetter else { return nil }
         return "still needs \(effect): \(winner.body.text)"
     }
 
-    private func checkAtQuietMoment() {
-        guard !operations.isResetUnnoticed else {
-            return fail(
-                Violation(guarantee: .reset, detail: "the bot has not read the new database from its beginning"))
+    private func violationAtQuietMoment() -> Violation? {
+        do {
+            try checkAtQuietMoment()
+            return nil
+        } catch let violation as Violation { return violation } catch {
+            return Violation(guarantee: .simulation, detail: "\(error)")
         }
+    }
+
+    private func checkAtQuietMoment() throws {
+        guard !operations.database.isUnnoticed else {
+            throw Violation(guarantee: .reset, detail: "the bot has not read the new database from its beginning")
+        }
+        try checkLogAtQuietMoment()
         for id in gateway.ids {
             guard let document = gateway.documents[id], let lack = lack(of: document, isFinal: true) else { continue }
-            return fail(Violation(guarantee: .nothingIsLost, detail: "\(id) \(lack)"))
+            throw Violation(guarantee: .nothingIsLost, detail: "\(id) \(lack)")
         }
-        checking { try TotalCheck.checkAtQuietMoment(gateway) }
-        checking { try checks.times.checkAtQuietMoment(gateway, process?.openState(), scheduler, checks.isExcused) }
-        checking { try DeadLetterCheck.check(process?.openState()?.deadLetters() ?? [], gateway) }
-        if violation == nil { story.tell("world", "everything is done") }
+        try MemoryCheck.checkAtQuietMoment(fleet.processes)
+        try TotalCheck.checkAtQuietMoment(gateway)
+        try checks.related.checkAtQuietMoment(gateway)
+        try checks.passes.checkAtQuietMoment(gateway, scheduler)
+        try checks.times.checkAtQuietMoment(gateway, fleet.openState(), scheduler, checks.isExcused)
+        try DeadLetterCheck.check(
+            fleet.openState()?.deadLetters() ?? [], gateway, except: fleet.engine?.commits.dead ?? [])
     }
 }

@@ -84,6 +84,18 @@ import Testing
         #expect((progress.candidate.content.highestDeadLetterNumber == 0) == deadLetters.isEmpty)
     }
 
+    /// Otherwise the rule for the former winner would resolve the conflict. A gateway with another order of leaves is
+    /// asked only a few times.
+    @Test(arguments: [("1-a", 0, Next.proceed), ("2-b", 0, .again), ("2-b", 5, .proceed)])
+    private func conflictIsDecidedWithItsWinner(winner: String, outdated: Int, next: Next) throws {
+        let leaves = try [winner, "1-0"].map { revision in
+            ConflictLeaf(try JSONText(Array("{}".utf8)), revision: revision, after: [])
+        }
+        var progress = CandidateProgress(Self.candidate { $0.history.outdatedDecisions = outdated })
+        #expect(Next(progress.take(.conflict(Conflict(leaves)))) == next)
+        #expect(progress.candidate.content.isUnread == (next == .again))
+    }
+
     @Test func leavesAreNotRequestedAgainForADocumentWithOneLeaf() {
         var progress = CandidateProgress(Self.candidate(Reason(leaves: [RevisionID("1-a"), RevisionID("1-b")])))
         #expect(progress.candidate.mayBeInConflict)

@@ -56,6 +56,22 @@ import Testing
         }
     }
 
+    /// Otherwise the event about an older revision would follow that about the one that was read.
+    @Test(arguments: [false, true]) func changeThatArrivedDuringAReadIsReadAgain(isDeleted: Bool) async throws {
+        let queue = CandidateQueue()
+        var all = candidates(["a", "a", "b", "b"], bytes: 10)
+        for index in all.indices { all[index].content.isDeleted = isDeleted }
+        await queue.submit(all)
+        let taken = await queue.take(limit: 9, byteLimit: 1000)
+        let freed = await queue.dropWaiting(of: ["a", "c"])
+        #expect(freed == CandidateQueue.FreedMemory(bytes: isDeleted ? 0 : 30, documents: 0))
+        await queue.release(taken)
+        let left = await queue.take(limit: 9, byteLimit: 1000)
+        #expect(left.map(\.id) == ["a", "b"])
+        #expect(left.map(\.content.isUnread) == [!isDeleted, false])
+        #expect(left.map(\.content.cost) == [isDeleted ? 30 : 0, 30])
+    }
+
     /// Otherwise a conflict that has arisen while an earlier change waited would not be resolved.
     @Test func waitingChangeBringsItsLeaves() async throws {
         let queue = CandidateQueue()

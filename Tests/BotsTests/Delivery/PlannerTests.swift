@@ -24,8 +24,37 @@ import Testing
 
         """
 
-    private func planner(countsEffects: Bool = true) throws -> Planner {
-        let set = try ruleSet(Self.rules)
+    /// Only a rule that resolves the conflict applies to an own revision in conflict.
+    @Test(arguments: [("note", false), ("done", true)])
+    func ownRevisionInConflictIsOnlyResolved(type: String, isLeft: Bool) async throws {
+        let document = #"{"_id":"a","_rev":"1-a","type":"\#(type)"}"#
+        var candidate = Candidate("a", Content(RevisionID("1-a"), Array(document.utf8)))
+        candidate.content.conflict = Conflict(
+            try ["1-a", "1-0"].map { revision in
+                ConflictLeaf(try JSONText(Array(document.utf8)), revision: revision, after: [])
+            })
+        var progress = CandidateProgress(candidate)
+        progress.known.isOwnRevision = true
+        progress.known.onlyResolves = true
+        let rules = """
+            version: 1
+            rules:
+              - name: one-note
+                when: { type: note }
+                then: [{ resolve: winner }]
+              - name: done
+                when: { type: done }
+                then: [{ webhook: { url: http://127.0.0.1/ } }]
+
+            """
+        let answers = try await planner(rules: rules).plan([progress])
+        #expect(try #require(answers.first).leavesOwnRevision(progress.known) == isLeft)
+        progress.known.isOwnRevision = false
+        #expect(try #require(answers.first).leavesOwnRevision(progress.known) == false)
+    }
+
+    private func planner(countsEffects: Bool = true, rules: String = Self.rules) throws -> Planner {
+        let set = try ruleSet(rules)
         let interruptions = InterruptedDecisions()
         return Planner(
             ruleSet: set, decider: set.makeDecider(), interruptions: interruptions, note: interruptions.makeNote(0),

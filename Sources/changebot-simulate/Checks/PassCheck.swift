@@ -1,0 +1,37 @@
+/// Checks the passes over all documents.
+struct PassCheck {
+    /// How many seconds a pass may take, with what may delay it.
+    private static let delay = 150
+
+    /// When each document was last changed, in nanoseconds of uptime.
+    private var changes: [String: Int64] = [:]
+    private var jumps: [(uptime: Int64, seconds: Int)] = []
+
+    mutating func note(_ document: StoredDocument, at uptime: Int64) { changes[document.id] = uptime }
+
+    /// The clock jumps from this time.
+    mutating func noteJump(_ scheduler: Scheduler) { jumps.append((scheduler.uptime, scheduler.wallSeconds)) }
+
+    /// The database was replaced: its documents are new.
+    mutating func noteReset(_ gateway: SimulatedGateway, at uptime: Int64) {
+        for id in gateway.ids { changes[id] = uptime }
+    }
+
+    /// At a quiet moment: the last pass that was due has changed what was there before.
+    ///
+    /// - Throws: ``Violation``.
+    func checkAtQuietMoment(_ gateway: SimulatedGateway, _ scheduler: Scheduler) throws {
+        let now = scheduler.wallSeconds
+        let due = (now - Self.delay) / Scenario.passInterval * Scenario.passInterval
+        let dueUptime = scheduler.uptime - Int64(now - due) * 1_000_000_000
+        // While the clock shows a time again, no pass is due again.
+        guard jumps.allSatisfy({ $0.uptime < dueUptime && $0.seconds < due }) else { return }
+        for id in gateway.ids {
+            guard let winner = gateway.documents[id]?.winner, Scenario.waitsForPass(winner),
+                let changed = changes[id], changed < dueUptime - 1_000_000_000
+            else { continue }
+            throw Violation(
+                guarantee: .times, detail: "\(id) \(winner.id.short) was there at \(due), but no pass has changed it")
+        }
+    }
+}
