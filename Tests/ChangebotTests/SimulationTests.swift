@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: ["sync-gateway", "couchdb"]) func sameSeedTellsTheSameStory(gateway: String) async throws {
         func story() async throws -> String {
-            try await simulate("--seed", "11", "--gateway", gateway, "--steps", "6000", "--story").output
+            try await simulate("--seed", "11", "--gateway", gateway, "--steps", "4000", "--story").output
         }
         let first = try await story()
         #expect(first.split(separator: "\n").count > 300)
@@ -19,7 +19,7 @@ import Testing
 
     /// A child process tells the same story as a process of its own.
     @Test func guaranteesHold() async throws {
-        let result = try await simulate("--seed", "20", "--seeds", "4", "--steps", "8000")
+        let result = try await simulate("--seed", "20", "--seeds", "2", "--steps", "8000")
         #expect(result.code == 0, "\(result.output)\(result.errors)")
         for kind in ["lost-answer", "kill", "power-failure", "torn-write", "server-outage", "user conflicts"] {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(kind) }
