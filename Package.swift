@@ -253,7 +253,8 @@ let package = Package(
             name: "changebot-simulate",
             dependencies: [
                 "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "Encodings", "Fleet",
-                "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser, .grdb, .logging,
+                "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser,
+                .grdb, .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),
