@@ -124,28 +124,10 @@ enum Breakage: String, CaseIterable {
     func breakGateway(_ gateway: SimulatedGateway) {
         switch self {
         case .lostPut: gateway.errors.losesWrite = { id, author in author != .user && Scenario.putBody(id) != nil }
-        case .lostWrite:
-            var count = 0
-            gateway.errors.losesWrite = { _, author in
-                guard author != .user else { return false }
-                count += 1
-                return count.isMultiple(of: 50)
-            }
+        case .lostWrite: loseWrites(of: gateway, onceIn: 50) { _ in true }
         case .overwrittenEdit: gateway.errors.ignoresRevisions = true
-        case .lostTotal:
-            var count = 0
-            gateway.errors.losesWrite = { id, author in
-                guard author != .user, Scenario.isTotal(id) else { return false }
-                count += 1
-                return count.isMultiple(of: 5)
-            }
-        case .lostBox:
-            var count = 0
-            gateway.errors.losesWrite = { id, author in
-                guard author != .user, Scenario.isBox(id) else { return false }
-                count += 1
-                return count.isMultiple(of: 3)
-            }
+        case .lostTotal: loseWrites(of: gateway, onceIn: 5, Scenario.isTotal)
+        case .lostBox: loseWrites(of: gateway, onceIn: 3, Scenario.isBox)
         case .lostItem:
             gateway.errors.losesWrite = { [unowned gateway] id, author in
                 author != .user && gateway.documents[id]?.body.map(Scenario.isItem) == true
@@ -159,6 +141,18 @@ enum Breakage: String, CaseIterable {
         case .hiddenReset: gateway.errors.hidesResets = true
         case .lostSequence: gateway.errors.forgetsSkipped = true
         default: break
+        }
+    }
+
+    /// The gateway loses every nth write of these documents by the bot.
+    private func loseWrites(
+        of gateway: SimulatedGateway, onceIn number: Int, _ includes: @escaping (String) -> Bool
+    ) {
+        var count = 0
+        gateway.errors.losesWrite = { id, author in
+            guard author != .user, includes(id) else { return false }
+            count += 1
+            return count.isMultiple(of: number)
         }
     }
 
