@@ -257,7 +257,7 @@ let package = Package(
                 .grdb, .logging,
                 .serviceLifecycle,
             ],
-            swiftSettings: settings),
+            swiftSettings: simulated),
 
         // The helper processes of the tests.
         .executableTarget(

@@ -43,6 +43,8 @@ package enum InjectedFault: String, CaseIterable, Sendable {
     case outdatedLeaves = "outdated-leaves"
     /// A change that arrived while its document was read is decided, although what was read may be newer.
     case outdatedWaiting = "outdated-waiting"
+    /// A timer that was cancelled while its document waited makes rules apply to an own revision.
+    case cancelledTimer = "cancelled-timer"
     /// A change that waited does not take over the leaves of a newer one.
     case forgottenLeaves = "forgotten-leaves"
 

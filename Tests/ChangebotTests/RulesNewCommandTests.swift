@@ -80,8 +80,10 @@ import Testing
         "'", "🍎", "it's: \\\"; | error",
     ]
 
-    @Test(arguments: odd) func anyTextCanBeAValue(text: String) async throws {
-        for recipe in Recipe.all {
+    /// Each text with every third recipe.
+    @Test(arguments: odd.indices) func anyTextCanBeAValue(index: Int) async throws {
+        let text = Self.odd[index]
+        for (number, recipe) in Recipe.all.enumerated() where (number + index).isMultiple(of: 3) {
             let parameters = recipe.parameters.filter { [.text, .value].contains($0.kind) }
             let values = Dictionary(uniqueKeysWithValues: parameters.map { ($0.name, text) })
             #expect(parameters.allSatisfy { $0.refusal(of: text) == nil })

@@ -119,6 +119,15 @@ import Testing
         #expect(broken.output.contains("guarantee  Emitted lines appear at least once"), "\(broken.output)")
     }
 
+    /// A document had a timer that was due, and waited for its turn. A change that was decided meanwhile cancelled the
+    /// timer. Then the rules were applied to the bot's own revision.
+    @Test func cancelledTimerDoesNotFire() async throws {
+        let options = ["--seed", "53", "--gateway", "couchdb", "--steps", "19000"]
+        #expect(try await Program.simulate(options).code == 0)
+        let broken = try await Program.simulate(options + ["--break", "cancelled-timer"])
+        #expect(broken.output.contains("guarantee  3. No loops"), "\(broken.output)")
+    }
+
     @Test func failureIsReplayed() async throws {
         let failure = try await simulate("--seed", "2", "--break", "lost-put").output
         let steps = try #require(failure.firstMatch(of: /--until (\d+)/)?.1)

@@ -13,11 +13,11 @@ extension Round {
 
     /// Decides the candidates. Candidates that can't be decided now leave the round.
     mutating func decide(_ planner: Planner) async throws {
+        try await readTimes()
         try await findOwnRevisions()
         try await findOwnRevisionsOfRun()
         try await readLastSeen()
         skipOwnRevisions(planner)
-        try await readTimes()
         let largeEffects = try await beginLargeEffects()
         let beganAt = ContinuousClock.now
         let answers = await planner.plan(active)
@@ -80,11 +80,19 @@ extension Round {
             let candidate = active[index].candidate
             active[index].known.earlierWrites = earlierWrites
             active[index].known.isOwnRevision =
-                !candidate.reason.isRetry && !candidate.reason.isTimer
+                !candidate.reason.isRetry && !hasDueTimer(active[index])
                 && (candidate.content.conflict == nil || !InjectedFault.foreignLeaf.isActive)
                 && earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
                 && !InjectedFault.foreignOwnWrite.isActive
         }
+    }
+
+    /// Whether one of its timers is still due: a change that was decided meanwhile may have moved or cancelled them.
+    private func hasDueTimer(_ progress: CandidateProgress) -> Bool {
+        guard progress.candidate.reason.isTimer else { return false }
+        if InjectedFault.cancelledTimer.isActive { return true }
+        let now = context.settings.now()
+        return progress.known.earlierTimes?.contains { !$0.hasFired && $0.due <= now } ?? false
     }
 
     /// Finds revisions that the run wrote when the rules of this pass took part in its decisions.

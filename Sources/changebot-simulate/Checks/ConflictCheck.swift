@@ -27,10 +27,12 @@ struct ConflictCheck {
     mutating func isResolution(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
         guard let parent = revision.parent.flatMap(document.revision) else { return false }
         if revision.isDeleted {
-            // The gateway may have forgotten the revision at which they branched.
+            // The gateway may have forgotten the revision at which they branched, and the winner that the bot has read may
+            // have been replaced since.
             return lost.contains("\(document.id) \(parent.id)")
-                || document.leaves.contains {
-                    Scenario.isMemo($0) && isMerged(parent, into: $0, after: $0, document)
+                || document.revisions.contains {
+                    Scenario.isMemo($0) && document.commonAncestor($0, parent)?.id != $0.id
+                        && isMerged(parent, into: $0, after: $0, document)
                 }
         }
         guard revision.isReplicated, Scenario.isMemo(parent) else { return false }

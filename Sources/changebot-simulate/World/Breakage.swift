@@ -101,6 +101,7 @@ enum Breakage: String, CaseIterable {
     case foreignLeaf = "foreign-leaf"
     case outdatedWinner = "outdated-winner"
     case outdatedLeaves = "outdated-leaves"
+    case cancelledTimer = "cancelled-timer"
     case forgottenLeaves = "forgotten-leaves"
     case outdatedWaiting = "outdated-waiting"
     case skippedPut = "skipped-put"

@@ -23,7 +23,7 @@ final class Death: Sendable {
     /// - Parameters:
     ///   - time: At which visit of the place the process dies: 1 for the first.
     ///   - beforeCopy: Called before the state is copied.
-    init(at place: CrashPoint, time: Int, beforeCopy: @escaping @Sendable () -> Void = {}) {
+    init(at place: CrashPoint, time: Int = 1, beforeCopy: @escaping @Sendable () -> Void = {}) {
         (self.place, self.time, self.beforeCopy) = (place, time, beforeCopy)
     }
 
