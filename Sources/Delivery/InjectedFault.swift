@@ -30,6 +30,17 @@ package enum InjectedFault: String, CaseIterable, Sendable {
     /// A run that has lost its state begins at the newest sequence.
     case skippedStart = "skipped-start"
 
+    /// When changes of a document are merged, the older one is never finished.
+    case unclosedTicket = "unclosed-ticket"
+    /// A deletion that waits is merged into a change whose document is read.
+    case mergedTombstone = "merged-tombstone"
+    /// A write that the gateway has refused counts as unnecessary.
+    case acceptedRefusal = "accepted-refusal"
+    /// Dead letters are not removed when the rules are applied to newer content.
+    case keptDeadLetter = "kept-dead-letter"
+    /// Writes that an app always undoes are repeated without an end.
+    case endlessAnswer = "endless-answer"
+
     // Faults that the simulation found, and that are mended.
     /// A run that skips changes, because it starts at the copy of a checkpoint, does not count all documents again.
     case uncountedStart = "uncounted-start"

@@ -51,7 +51,7 @@ package struct Acknowledgements: Sendable {
     mutating func add(_ onSettled: @escaping @Sendable (Outcome) -> Void) { self.onSettled.append(onSettled) }
 
     mutating func merge(_ other: Acknowledgements) {
-        tickets += other.tickets
+        if !InjectedFault.unclosedTicket.isActive { tickets += other.tickets }
         onEnd += other.onEnd
         onSettled += other.onSettled
         isFromLog = isFromLog && other.isFromLog

@@ -107,7 +107,9 @@ actor CandidateQueue {
     ///
     /// - Returns: The memory that was freed.
     func mergeWaiting(into candidate: inout Candidate) -> FreedMemory {
-        guard let newer = waiting[candidate.id], !newer.content.isDeleted else { return FreedMemory() }
+        guard let newer = waiting[candidate.id],
+            !newer.content.isDeleted || InjectedFault.mergedTombstone.isActive
+        else { return FreedMemory() }
         waiting[candidate.id] = nil
         // Otherwise a conflict that has arisen meanwhile would not be noticed.
         if !InjectedFault.forgottenLeaves.isActive {

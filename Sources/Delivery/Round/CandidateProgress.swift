@@ -300,6 +300,7 @@ extension CandidateProgress {
             candidate.content.revision = revision
             return apply(.end(.wrote(revision)))
         case .failed where candidate.history.failures < attemptLimit: return decideAgain(after: outcome, now)
+        case .rejected where InjectedFault.acceptedRefusal.isActive: return apply(.end(.unchanged))
         case .failed, .rejected:
             return apply(.end(.deadLettered(candidate.deadLetter(reason: outcome.explanation))))
         case .undecided: return decideAgain(after: outcome, now)

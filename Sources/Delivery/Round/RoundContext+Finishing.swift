@@ -105,7 +105,7 @@ extension RoundContext {
     /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again or are
     /// paused.
     private func resolved(_ outcomes: CandidateOutcomes) -> [CandidateOutcomes.Ended] {
-        guard !state.deadLettered.isEmpty, !settings.isDryRun else { return [] }
+        guard !state.deadLettered.isEmpty, !settings.isDryRun, !InjectedFault.keptDeadLetter.isActive else { return [] }
         return outcomes.decided.filter {
             $0.candidate.content.highestDeadLetterNumber > 0 && !$0.candidate.content.isLost
                 && state.deadLettered.mayContain($0.candidate.id)

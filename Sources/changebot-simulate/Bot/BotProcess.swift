@@ -23,7 +23,9 @@ final class BotProcess: @unchecked Sendable {
     /// Nil: it works alone.
     private(set) var engine: EngineConnection?
     /// The room that documents take.
-    let memory = Delivery.Settings().capacity.memory
+    private(set) var memory = Delivery.Settings().capacity.memory
+    private var limits = RequestLimits()
+    private var intervals = Delivery.Settings().intervals
     private var group: ServiceGroup?
     private(set) var isStopping = false
     private var hasNewRules = false
@@ -39,6 +41,7 @@ final class BotProcess: @unchecked Sendable {
     /// Begins to run. Its work is done by the scheduler.
     func start(seed: UInt64) {
         world.story.tell("bot \(number)", "starts")
+        if world.extent == .full { limitSizes(seed: seed) }
         let connection = Connection(world, of: number, seed: seed)
         self.connection = connection
         engine = world.fleet.engine.map { EngineConnection(world, $0, of: number) }
@@ -52,12 +55,25 @@ final class BotProcess: @unchecked Sendable {
         }
     }
 
+    /// Often so that requests have few documents, and that few documents fit in memory: then batches are divided.
+    private func limitSizes(seed: UInt64) {
+        var numbers = SplitMix64(seed: ~seed)
+        if numbers.chance(2) { limits.documents = 1 + numbers.below(5) }
+        if numbers.chance(2) { limits.bytes = 500 + numbers.below(4_000) }
+        if numbers.chance(2) {
+            // A checkpoint follows each finished change.
+            (intervals.checkpoint, intervals.followingCheckpoint) = (.zero, .zero)
+        }
+        if numbers.chance(2) { memory = MemoryPool(bytes: 10_000 + numbers.below(100_000)) }
+    }
+
     /// Runs a bot for each version of the rules, as `changebot run` does.
     private func run(_ connection: Connection) async throws {
         let report = RunReport()
         repeat {
             hasNewRules = false
             world.checks.events.noteOtherRules(at: world.scheduler.uptime)
+            world.checks.edges.noteRestart()
             do {
                 engine?.allowCalls()
                 try await engine?.log.join()
@@ -144,6 +160,8 @@ final class BotProcess: @unchecked Sendable {
         gateway.credentialsSource = { [self] in .basic(user: "bot", password: world.operations.passwords.bot) }
         var settings = BotSettings()
         settings.delivery.capacity.memory = memory
+        settings.delivery.limits = limits
+        settings.delivery.intervals = intervals
         settings.delivery.retries.isDaemon = true
         settings.onReset = .restart
         settings.delivery.retries.waitsForFirstContact = true

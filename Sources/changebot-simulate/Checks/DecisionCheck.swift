@@ -19,7 +19,9 @@ struct DecisionCheck {
     func checkWrite(_ document: StoredDocument, _ revision: StoredRevision, replacing parent: StoredRevision?) throws {
         if let (parcel, index) = Scenario.parcel(of: document.id) {
             try check(document, revision, ledBy: parcel) { Scenario.boxes(neededBy: $0) > index }
-        } else if let parent, !parent.isDeleted, Scenario.isItem(parent.body) {
+        } else if let parent, !parent.isDeleted, Scenario.isItem(parent.body),
+            !Scenario.isTagged(revision, after: parent)
+        {
             let list = parent.body["in"].map { String($0.dropFirst().dropLast()) } ?? ""
             try check(document, revision, ledBy: list) {
                 Scenario.needsSpreading($0) && $0.body["color"] == revision.body["color"]

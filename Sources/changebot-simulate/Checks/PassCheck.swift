@@ -4,7 +4,7 @@ struct PassCheck {
     private static let delay = 150
 
     /// When each document was last changed, in nanoseconds of uptime.
-    private var changes: [String: Int64] = [:]
+    private(set) var changes: [String: Int64] = [:]
     private var jumps: [(uptime: Int64, seconds: Int)] = []
 
     mutating func note(_ document: StoredDocument, at uptime: Int64) { changes[document.id] = uptime }

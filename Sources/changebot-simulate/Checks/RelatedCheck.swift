@@ -8,16 +8,22 @@ struct RelatedCheck {
     private var count = 0
     /// When the database was last replaced.
     private var reset = 0
+    private var sizes = ListSizes()
 
-    mutating func noteReset() {
+    mutating func noteReset(_ gateway: SimulatedGateway) {
         count += 1
         reset = count
+        sizes = ListSizes()
+        for id in gateway.ids { if let document = gateway.documents[id] { sizes.note(document, at: count) } }
     }
 
     mutating func note(_ document: StoredDocument, _ revision: StoredRevision) {
         count += 1
         times["\(document.id) \(revision.id)"] = count
-        lastChanges[document.id] = count
+        let parent = revision.parent.flatMap(document.revision)
+        let isOnlyTagged = revision.author != .user && parent.map { Scenario.isTagged(revision, after: $0) } == true
+        if !isOnlyTagged { lastChanges[document.id] = count }
+        sizes.note(document, at: count)
         if Scenario.needsSpreading(revision), let color = revision.body["color"] {
             colors[document.id, default: []].insert(color)
         }
@@ -40,6 +46,13 @@ struct RelatedCheck {
                 detail: "\(document.id) \(parent.id.short) \(parent.body.text) became \(revision.body.text)")
         }
         try AttachmentCheck.check(document.id, revision, parent, adding: nil)
+        try sizes.checkItem(document, of: list, color: revision.body["color"])
+    }
+
+    /// Whether a list with this revision may have had too many items.
+    func mayBeTooLong(_ list: String, _ revision: StoredRevision) -> Bool {
+        !Scenario.needsSpreading(revision) || times["\(list) \(revision.id)"].map { $0 < reset } != false
+            || sizes.mayBeTooLong(list, revision.id)
     }
 
     /// All items that were there before the list was changed have its color when it is marked.
@@ -61,6 +74,14 @@ struct RelatedCheck {
         }
     }
 
+    /// Whether the bot has given an item the color that it has.
+    private func writesColor(_ item: StoredDocument, _ revision: StoredRevision) -> Bool {
+        guard revision.author != .user, let parent = revision.parent.flatMap(item.revision) else {
+            return revision.author != .user
+        }
+        return !Scenario.isTagged(revision, after: parent) || writesColor(item, parent)
+    }
+
     /// At a quiet moment: an item that the bot has changed last has the color of its list.
     ///
     /// - Throws: ``Violation``.
@@ -72,7 +93,7 @@ struct RelatedCheck {
             // A write that was under way when the database was replaced.
             let known = Set(list.revisions.compactMap { $0.body["color"] })
             for item in Scenario.items(of: id, gateway) where item.leaves.count == 1 {
-                guard let winner = item.winner, winner.author != .user, let found = winner.body["color"],
+                guard let winner = item.winner, writesColor(item, winner), let found = winner.body["color"],
                     found != color, gateway.replacements == 0 || known.contains(found)
                 else { continue }
                 throw Violation(

@@ -18,12 +18,16 @@ final class StateCheck {
 
     /// The newest checkpoint, as JSON text. Nil if there is none, or it is the one that the last call returned.
     func newCheckpoint() throws -> String? {
-        let newest = try database.read { database in
-            try String.fetchOne(database, sql: "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
-        }
-        guard let newest, newest != checked else { return nil }
+        guard let newest = try newestCheckpoint(), newest != checked else { return nil }
         checked = newest
         return newest
+    }
+
+    /// As JSON text; nil if there is none.
+    func newestCheckpoint() throws -> String? {
+        try database.read { database in
+            try String.fetchOne(database, sql: "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
+        }
     }
 
     /// A timer that waits.

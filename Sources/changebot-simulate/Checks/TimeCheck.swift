@@ -14,8 +14,13 @@ struct TimeCheck {
     ///
     /// - Parameter parent: The revision that the bot replaces.
     /// - Throws: ``Violation``.
-    func checkWrite(_ document: StoredDocument, replacing parent: StoredRevision?, _ scheduler: Scheduler) throws {
-        guard let parent, let due = Scenario.time(of: parent), due > scheduler.wallSeconds else { return }
+    func checkWrite(
+        _ document: StoredDocument, _ revision: StoredRevision, replacing parent: StoredRevision?,
+        _ scheduler: Scheduler
+    ) throws {
+        guard let parent, let due = Scenario.time(of: parent, before: revision), due > scheduler.wallSeconds else {
+            return
+        }
         let wasLater = jumps.contains { $0.seconds >= due && scheduler.uptime - $0.uptime < Self.decisionTime }
         guard !wasLater else { return }
         throw Violation(

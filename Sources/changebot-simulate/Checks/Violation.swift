@@ -11,6 +11,8 @@ struct Violation: Error {
         case totals = "Counts are right"
         case times = "No time is missed"
         case webhooks = "Webhooks arrive at least once"
+        case edges = "A rule fires once for each edge"
+        case checkpointAge = "The checkpoint is saved soon"
         case lines = "Emitted lines appear at least once"
         case deadLetters = "7. An outage causes no dead letters"
         case reset = "8. A reset is noticed"

@@ -1,5 +1,6 @@
 internal import GatewayClient
 internal import LosslessJSON
+internal import TestKit
 
 /// A request as the simulated gateway gets it.
 struct GatewayMessage {
@@ -11,6 +12,8 @@ struct GatewayMessage {
     let author: StoredRevision.Author
     /// How late the node that gets it sees writes.
     var lag = Duration.zero
+    /// With this number, every second document on average can't be written; nil: all can.
+    var failing: UInt64?
 
     /// For the story.
     var summary: String {
@@ -56,6 +59,8 @@ extension SimulatedGateway {
         case ("POST", "_all_docs"): reply(try lookUp(request))
         case ("GET", "_all_docs"): reply(try list(request))
         case ("POST", "_bulk_get"): reply(try revisions(request))
+        case ("POST", "_bulk_docs") where isTooLarge(request):
+            reply(error(413, "too_large", "the request entity is too large"))
         case ("POST", "_bulk_docs"): reply(try writeAll(request))
         case ("GET", let path) where path.hasPrefix("_local/"): reply(localDocument(path))
         case ("GET", let path) where !path.hasPrefix("_") && !path.contains("/"): reply(try document(path, request))
@@ -65,6 +70,12 @@ extension SimulatedGateway {
         case ("POST", "_find"): reply(try find(request))
         default: throw UnknownRequest(summary: request.summary)
         }
+    }
+
+    /// Except the revisions that resolve a conflict, which are written together.
+    private func isTooLarge(_ request: GatewayMessage) -> Bool {
+        guard let requestLimit, request.body.count > requestLimit else { return false }
+        return (try? JSONText(request.body))?.root["new_edits"]?.bool != false
     }
 
     private var greeting: String {
@@ -219,10 +230,15 @@ extension SimulatedGateway {
         if root["new_edits"]?.bool == false { return try replicate(list, request.author) }
         var summary: [String] = []
         var written: [(id: String, revision: String)] = []
+        var numbers = request.failing.map { SplitMix64(seed: $0) }
         let rows = try list.elements.map { document -> String in
             let id = document["_id"]?.string ?? ""
             guard let attachments = WrittenAttachment.all(of: document) else {
                 throw UnknownRequest(summary: "an attachment of \(id) without data")
+            }
+            if numbers?.chance(2) == true {
+                summary.append("\(id) failed")
+                return failedRow(id, isTemporary: numbers?.chance(2) == true)
             }
             let result = write(
                 id, DocumentBody(document), attachments, isDeleted: document["_deleted"]?.bool == true,
@@ -232,17 +248,31 @@ extension SimulatedGateway {
                 summary.append("\(id) \(revision.short)")
                 written.append((id, revision))
                 return #"{"id":"\#(id)","rev":"\#(revision)"\#(dialect == .couchDB ? #","ok":true"# : "")}"#
+            case .refused:
+                summary.append("\(id) refused")
+                return row(id, "forbidden", "sealed", status: 403)
             case .unknownStub: throw UnknownRequest(summary: "a stub of \(id) for an attachment that it does not have")
             case .conflict:
                 summary.append("\(id) conflict")
-                let status = dialect == .couchDB ? "" : #","status":409"#
-                return #"{"id":"\#(id)","error":"conflict","reason":"Document update conflict"\#(status)}"#
+                return row(id, "conflict", "Document update conflict", status: 409)
             }
         }
         var answer = GatewayAnswer(
             status: 201, "[\(rows.joined(separator: ","))]", summary: summary.joined(separator: ", "))
         answer.written = written
         return answer
+    }
+
+    private func failedRow(_ id: String, isTemporary: Bool) -> String {
+        isTemporary
+            ? row(id, "service_unavailable", "busy", status: 503)
+            : row(id, "internal_server_error", "no quorum", status: 500)
+    }
+
+    /// CouchDB's rows have no status.
+    private func row(_ id: String, _ error: String, _ reason: String, status: Int) -> String {
+        let status = dialect == .couchDB ? "" : #","status":\#(status)"#
+        return #"{"id":"\#(id)","error":"\#(error)","reason":"\#(reason)"\#(status)}"#
     }
 
     // MARK: - _local

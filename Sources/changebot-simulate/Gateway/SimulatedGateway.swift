@@ -41,6 +41,12 @@ final class SimulatedGateway {
     private var shown: ShownChanges
     /// Of a hundred writes, how many are skipped.
     var skipShare = 0
+    /// Whether its validation or sync function refuses a write of a bot.
+    var refuses: (String, DocumentBody) -> Bool = { _, _ in false }
+    /// Of a hundred requests with writes, in how many some documents can't be written.
+    var failingShare = 0
+    /// The largest request with writes, in bytes; nil: no limit.
+    var requestLimit: Int?
     /// Whether `_local` documents are not kept.
     var losesMarks = false
     private var longpolls = Longpolls()
@@ -66,6 +72,7 @@ final class SimulatedGateway {
     enum WriteResult {
         case written(String)
         case conflict
+        case refused
         /// A stub for an attachment that the replaced revision does not have.
         case unknownStub
     }
@@ -92,6 +99,7 @@ final class SimulatedGateway {
                 kept, after: parent?.attachments ?? [], generation: (parent?.generation ?? 0) + 1, dialect)
         else { return .unknownStub }
         let new = self.revision(of: id, body, stored, isDeleted: isDeleted, after: parent, by: author)
+        if author != .user, refuses(id, body) { return .refused }
         if errors.losesWrite(id, author) { return .written(new.id) }
         store(new, document, parent)
         return .written(new.id)

@@ -95,6 +95,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         let fault = outage(of: target) ?? world.faults.ofNextRequest(factor: target.isGateway ? 1 : 8)
         let exchange = Exchange(answer, request, target, fault, at: world.scheduler.uptime)
         exchanges[answer.id] = exchange
+        if case .server(let server, let message) = target, server is EventReceiver {
+            world.checking { try world.checks.edges.checkSent(message, world.gateway) }
+        }
         if let engine = world.fleet.engine, let causes = target.causes {
             world.checking { try engine.checkBegin(causes, by: owner, target.plain) }
         }
@@ -178,6 +181,11 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                 return fail(exchange, .connectionClosed, "the connection was closed")
             }
             if exchange.fault == .lateNode { message.lag = .milliseconds(200 + numbers.below(4_000)) }
+            let share = world.gateway.failingShare
+            if share > 0, message.path == "_bulk_docs", numbers.below(100) < share {
+                world.faults.note(.failedRow)
+                message.failing = numbers.next()
+            }
             guard isLoggedIn(exchange) else { return refuse(exchange) }
             do {
                 try world.gateway.answer(world.breakage?.broken(message) ?? message) { [world] answer in
@@ -233,6 +241,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                     return fail(exchange, .connectionClosed, "the connection was closed")
                 }
                 if exchange.target.writesMark, answer.status == 201, isOpen(exchange) { world.operations.noteMark() }
+                if isOpen(exchange), case .server(_, let request) = exchange.target, answer.status == 202 {
+                    world.checks.edges.noteAccepted(request)
+                }
                 if isOpen(exchange) { world.checks.events.noteWritten(answer.written, sent: exchange.began) }
                 if let reached = answer.reached, isOpen(exchange), let process = world.fleet.process(owner) {
                     world.noteFeed(until: reached, process)

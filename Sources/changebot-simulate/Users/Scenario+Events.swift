@@ -26,7 +26,7 @@ extension Scenario {
 
     /// Whether rules send an event about a revision.
     static func sendsEvent(about revision: StoredRevision) -> Bool {
-        guard !revision.isDeleted else { return false }
+        guard !revision.isDeleted else { return saysFarewell(revision) }
         switch revision.body["type"] {
         case #""alarm""#, #""meter""#, #""ping""#: return true
         case #""sale""#: return revision.body["told"] == nil

@@ -3,7 +3,7 @@ extension Scenario {
     static let lists = ["list.a", "list.b"]
     static let colors = ["red", "green", "blue", "white"]
     /// The rule changes no items of a list with more.
-    static let itemLimit = 5
+    static let itemLimit = 2
 
     static let listRules = """
           - name: color-of-list
@@ -14,9 +14,18 @@ extension Scenario {
                   limit: \(itemLimit)
                   then: [merge: { color: { jq: $source.color } }]
               - merge: { spread: true }
+          - name: tag
+            when: { type: item, tagged: { $exists: false } }
+            then:
+              - merge: { tagged: true }
         """
 
     static func isList(_ id: String) -> Bool { lists.contains(id) }
+
+    /// Whether a revision of the bot is an item with a tag, which it did not have before.
+    static func isTagged(_ revision: StoredRevision, after parent: StoredRevision) -> Bool {
+        !parent.isDeleted && isItem(parent.body) && parent.body["tagged"] == nil && revision.body["tagged"] != nil
+    }
 
     static func isItem(_ body: DocumentBody) -> Bool { body["type"] == #""item""# }
 

@@ -74,6 +74,7 @@ extension Scenario {
     static func mayFail(_ revision: StoredRevision, because reason: String) -> Bool {
         guard case .product(let product) = picture(neededBy: revision) else {
             return mayFailToSend(revision, because: reason) || mayFailToSpread(revision, because: reason)
+                || mayFailToAnswer(revision, because: reason) || mayBeRefused(revision, because: reason)
                 || isMemo(revision) && reason.hasPrefix("left in conflict: ")
         }
         return product == "ghost"

@@ -26,9 +26,11 @@ extension Scenario {
 
     /// When a rule fires on a revision, in seconds since 1970; nil: at once, or not at all.
     static func time(of revision: StoredRevision) -> Int? {
-        guard !revision.isDeleted, revision.body["type"] == #""reminder""#, revision.body["reminded"] == nil else {
-            return nil
-        }
+        let isOpen =
+            isErrand(revision)
+            ? revision.body["noted"] != nil && revision.body["done"] == nil
+            : !revision.isDeleted && revision.body["type"] == #""reminder""# && revision.body["reminded"] == nil
+        guard isOpen else { return nil }
         return revision.body["dueAt"].flatMap { Int($0) }
     }
 }

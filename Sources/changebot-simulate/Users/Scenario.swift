@@ -39,7 +39,9 @@ enum Scenario {
     /// The same rules, and one that matches no document and has another name in each version above 0.
     static func rules(_ extent: Extent, version: Int = 0) -> String {
         let rules =
-            extent == .basic ? rules : ([rules, lineRules, listRules, memoRules].joined(separator: "\n"))
+            extent == .basic
+            ? rules
+            : ([rules, lineRules, listRules, memoRules, farewellRules, refusalRules, duelRules].joined(separator: "\n"))
         guard version > 0 else { return rules }
         return rules + """
 
@@ -77,8 +79,13 @@ enum Scenario {
         case #""task""#: return body["stamped"] == nil ? .merge(member: #""stamped":true"#) : nil
         case #""trash""#: return .delete
         case #""alarm""#, #""meter""#, #""entry""#: return .event
+        case #""visitor""#: return visitorEffect(on: revision)
+        case #""errand""#: return errandEffect(on: body)
+        case #""sealed""#: return body["opened"] == nil ? .merge(member: #""opened":true"#) : nil
         case #""ping""#:
             return body["seen"] == nil ? .merge(member: #""seen":true"#) : revision.author == .user ? .event : nil
+        case #""item""#: return body["tagged"] == nil ? .merge(member: #""tagged":true"#) : nil
+        case #""duel""#: return body["answered"] == nil ? .merge(member: #""answered":true"#) : nil
         case #""list""#: return body["spread"] == nil ? .merge(member: #""spread":true"#) : nil
         case #""chore""#: return body["swept"] == nil ? .merge(member: #""swept":true"#) : nil
         case #""parcel""#:
@@ -101,7 +108,7 @@ enum Scenario {
         guard !revision.isDeleted, revision.body["type"] == #""order""#, revision.body["copied"] == nil else {
             return nil
         }
-        return accounts.first { revision.body["account"] == "\"\($0)\"" }
+        return allAccounts.first { revision.body["account"] == "\"\($0)\"" }
     }
 
     /// The body of a document that a rule puts; nil if no rule puts one with this id.

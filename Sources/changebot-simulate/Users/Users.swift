@@ -70,9 +70,38 @@ final class Users {
             let memos = ids.filter { gateway.documents[$0]?.winner.map(Scenario.isMemo) == true }
             if memos.isEmpty { return false }
             conflict(numbers.pick(memos))
+        case 6: visit(numbers.pick(ids))
+        case 7:
+            let meters = ids.filter { gateway.documents[$0]?.body?["type"] == #""meter""# }
+            if meters.isEmpty { return false }
+            edit(numbers.pick(meters))
+        case 5 where numbers.chance(8):
+            count += 1
+            let winner = gateway.documents[Scenario.duel]?.winner
+            save(
+                "rewrites", Scenario.duel, #"{"type":"duel","n":\#(count)}"#, [:],
+                winner?.isDeleted == true ? nil : winner?.id)
         default: return false
         }
         return true
+    }
+
+    /// A document that is soon deleted again.
+    private func visit(_ id: String) {
+        count += 1
+        let winner = gateway.documents[id]?.winner
+        let body = #"{"type":"visitor","n":\#(count),"text":"a"}"#
+        save("rewrites", id, body, [:], winner?.isDeleted == true ? nil : winner?.id)
+        gateway.scheduler.after(.milliseconds(numbers.below(numbers.pick([5, 50, 500])))) { [self] in
+            if gateway.documents[id]?.winner?.body["type"] == #""visitor""# { delete(id) }
+        }
+    }
+
+    /// An app replaces a revision of the bot by the content before it.
+    func undo(_ id: String, _ revision: String, _ body: DocumentBody) {
+        note("undoes")
+        story.tell("user", "undoes \(id) \(revision.short)")
+        _ = gateway.write(id, body, replacing: revision, by: .user)
     }
 
     /// A new document, a new content, or a deleted document that comes back.
@@ -89,9 +118,12 @@ final class Users {
     private func edit(_ id: String) {
         guard let winner = gateway.documents[id]?.winner, !winner.isDeleted else { return write(id) }
         count += 1
-        let members = winner.body.members.map { member in
-            member.name == "n" ? #""n": \#(count)"# : String(decoding: member.bytes, as: UTF8.self)
-        }
+        // A rule looks only at `n` of a meter.
+        let isOther = extent == .full && winner.body["type"] == #""meter""# && numbers.chance(2)
+        let members =
+            winner.body.members.filter { !isOther || $0.name != "note" }.map { member in
+                member.name == "n" && !isOther ? #""n": \#(count)"# : String(decoding: member.bytes, as: UTF8.self)
+            } + (isOther ? [#""note":\#(count)"#] : [])
         var attachments: [String: WrittenAttachment] = [:]
         for attachment in winner.attachments { attachments[attachment.name] = .stub }
         if numbers.chance(5) { attachments = newAttachments(winner.attachments) }
@@ -169,9 +201,9 @@ final class Users {
         return attachments
     }
 
-    /// Past, soon, or later. Never the same twice, because a rule fires once for each time of a document.
-    private func newTime() -> Int {
-        var time = gateway.wallSeconds + numbers.pick([-100, 0, 30, 600, 4000]) + numbers.below(30)
+    /// Past, soon, or later, in seconds from now. Never the same twice, because a rule fires once for each time of a document.
+    private func newTime(_ distances: [Int] = [-100, 0, 30, 600, 4000]) -> Int {
+        var time = gateway.wallSeconds + numbers.pick(distances) + numbers.below(30)
         while !times.insert(time).inserted { time += 1 }
         return time
     }
@@ -186,7 +218,7 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(extent == .full ? 38 : 22) {
+        switch numbers.below(extent == .full ? 45 : 22) {
         case 0...4: members += [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
@@ -210,6 +242,11 @@ final class Users {
         case 31...33: members.append(#""type":"entry""#)
         case 34, 35: members.append(#""type":"chore""#)
         case 36, 37: members.append(#""type":"ping""#)
+        case 38, 39: members.append(#""type":"visitor""#)
+        case 40, 41: members += [#""type":"errand""#, #""dueAt":\#(newTime([0, 30, 100, 200]))"#]
+        case 42: members.append(#""type":"sealed""#)
+        case 43: members += [#""type":"order""#, #""account":"grey""#]
+        case 44: members.append(#""type":"meter""#)
         default: members.append(#""type":"note""#)
         }
         for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }

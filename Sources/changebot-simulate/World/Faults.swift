@@ -26,6 +26,10 @@ enum FaultKind: String, CaseIterable {
     case lateNode = "late-node"
     /// The answer arrives after the next one on another connection.
     case reorderedAnswer = "reordered-answer"
+    /// For a while, the gateway often can't write some documents of a request.
+    case failedRow = "failed-row"
+    /// For a while, the gateway refuses requests with writes of more than a few documents.
+    case requestLimit = "request-limit"
     /// The process is killed between two steps, and started again.
     case kill
     /// The same, and the disk loses what was not synced.
@@ -73,6 +77,8 @@ enum FaultKind: String, CaseIterable {
         .refusedConnection, .unavailable, .lostRequest, .lostAnswer, .cutAnswer, .lateAnswer, .silence, .doubledRequest,
         .lateNode, .reorderedAnswer,
     ]
+    /// Those that do not occur with basic rules.
+    static let ofFullRules: [FaultKind] = [.failedRow, .requestLimit]
     /// Those that happen to a process.
     static let ofProcesses: [FaultKind] = [.kill, .powerFailure]
     /// Those after which the disk has only what was synced.

@@ -9,6 +9,8 @@ final class Operations {
     private(set) var passwords = Passwords()
     private(set) var database = ReplacedDatabases()
     private var rulesVersion = 0
+    /// Larger than any document.
+    private static let requestLimit = 3_000
 
     /// Whether there are users and trouble.
     private(set) var isActive = false
@@ -36,6 +38,7 @@ final class Operations {
         at(.gatewayReset, onceIn: 4) { [self] in replaceDatabase(.gatewayReset) }
         if world.faults.occurs(.lostMark, onceIn: 6) { loseMarks() }
         world.gateway.skipShare = world.faults.occurs(.skippedSequence, onceIn: 2) ? 5 : 0
+        if world.extent == .full { limitWrites() }
         if world.extent == .full { planTornWrite() }
         world.fleet.trouble?.beginRound()
         later { [self] in copyGateway() }
@@ -49,6 +52,7 @@ final class Operations {
         (isActive, isGatewayAway) = (false, false)
         for machine in world.fleet.machines { machine.disk.tearNext = nil }
         (world.gateway.skipShare, world.gateway.losesMarks) = (0, false)
+        (world.gateway.requestLimit, world.gateway.failingShare) = (nil, 0)
         world.gateway.showSkipped()
         world.fleet.trouble?.endRound()
     }
@@ -67,6 +71,15 @@ final class Operations {
     func note(_ kind: FaultKind, _ text: String) {
         world.faults.note(kind)
         world.story.tell("world", text)
+    }
+
+    /// Decides which writes the gateway can't carry out in this round.
+    private func limitWrites() {
+        if world.faults.occurs(.requestLimit, onceIn: 2) {
+            world.gateway.requestLimit = Self.requestLimit
+            note(.requestLimit, "the gateway refuses requests with more than \(Self.requestLimit) bytes of writes")
+        }
+        world.gateway.failingShare = world.faults.occurs(.failedRow, onceIn: 2) ? 20 : 0
     }
 
     private func planTornWrite() {

@@ -45,6 +45,9 @@ final class Scheduler {
         set { lost = newValue ? [] : nil }
     }
     private var added = 0
+    /// How likely it is that the newest work is done next, in percent: then one task does several parts in a row, and
+    /// overtakes others.
+    var inertia = 0
     private var ended: Set<Owner> = []
     private var suspensions = Suspensions()
 
@@ -173,7 +176,7 @@ final class Scheduler {
     }
 
     private func takeNext() -> Work {
-        var index = numbers.below(ready.count)
+        var index = inertia > 0 && numbers.below(100) < inertia ? ready.count - 1 : numbers.below(ready.count)
         if let queue = ready[index].queue {
             for (other, work) in ready.enumerated() where work.queue == queue && work.number < ready[index].number {
                 index = other

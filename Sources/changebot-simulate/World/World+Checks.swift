@@ -3,10 +3,13 @@ extension World {
     struct Checks {
         var writes = WriteCheck()
         var events = EventCheck()
+        var edges = EdgeCheck()
         var lines = LineCheck()
         var decisions = DecisionCheck()
         var related = RelatedCheck()
         var passes = PassCheck()
+        var letters = DeadLetterCheck()
+        var duels = DuelCheck()
         var times = TimeCheck()
         var logins = LoginCheck()
         var progress = ProgressCheck()
@@ -28,13 +31,14 @@ extension World {
         mutating func noteReset(_ gateway: SimulatedGateway, copy: WriteCheck?, at uptime: Int64) {
             noteOtherIDs()
             writes.noteReset(gateway.documents, copy: copy)
-            related.noteReset()
+            related.noteReset(gateway)
             passes.noteReset(gateway, at: uptime)
         }
 
         /// Events are sent again with other ids.
         mutating func noteOtherIDs() {
             events.noteReset()
+            edges.noteRestart()
             lines.noteReset()
         }
 

@@ -1,7 +1,7 @@
 /// Notices that a process does nothing that anybody could see.
 struct ProgressCheck {
     /// Longer than any work between two requests.
-    private static let stepLimit = 100_000
+    private static let stepLimit = 6_000
 
     private var events = 0
     private var since = 0

@@ -15,7 +15,7 @@ final class World {
     let servers: OutsideServers
     let breakage: Breakage?
     let extent: Scenario.Extent
-    private let users: Users
+    let users: Users
     private var numbers: SplitMix64
     var checks = Checks()
     private(set) var violation: Violation?
@@ -28,7 +28,8 @@ final class World {
         scheduler = Scheduler(seed: seeds.next())
         (breakage, extent) = (settings.breakage, settings.rules)
         story = Story(scheduler, isShown: settings.showsStory)
-        faults = Faults(settings.faults, seed: seeds.next())
+        faults = Faults(
+            extent == .full ? settings.faults : settings.faults.without(FaultKind.ofFullRules), seed: seeds.next())
         gateway = SimulatedGateway(settings.dialect, scheduler, seed: seeds.next())
         users = Users(
             gateway, story, settings, seed: seeds.next())
@@ -43,13 +44,17 @@ final class World {
             checking {
                 checks.related.note(document, revision)
                 checks.passes.note(document, at: scheduler.uptime)
+                checks.letters.note(document, revision, at: scheduler.uptime)
+                undo(document, revision, parent)
                 if revision.author != .user, !revision.isReplicated {
                     try checks.events.checkWrite(document, replacing: parent)
                     try checks.lines.checkWrite(document, replacing: parent)
-                    try checks.times.checkWrite(document, replacing: parent, scheduler)
+                    try checks.times.checkWrite(document, revision, replacing: parent, scheduler)
                     try checks.related.checkMark(document, replacing: parent, gateway)
                     try checks.decisions.checkWrite(document, revision, replacing: parent)
-                    if let parent, !parent.isDeleted, Scenario.isItem(parent.body) {
+                    if let parent, !parent.isDeleted, Scenario.isItem(parent.body),
+                        !Scenario.isTagged(revision, after: parent)
+                    {
                         return try checks.related.checkItem(document, revision, replacing: parent)
                     }
                 }
@@ -74,6 +79,7 @@ final class World {
             faults.note(.skippedSequence)
             story.tell("gateway", "the feed passes \(sequence), and will show it later")
         }
+        gateway.refuses = Scenario.refusesWrite
         breakage?.breakDelivery()
         breakage?.breakGateway(gateway)
         breakage?.breakClock(scheduler)
@@ -110,6 +116,7 @@ final class World {
     func runRound(until limit: Int) {
         faults.beginRound()
         story.tell("world", "a new round")
+        if extent == .full { scheduler.inertia = numbers.pick([0, 0, 80, 95]) }
         operations.beginRound()
         act()
         planOutages()
@@ -176,7 +183,9 @@ final class World {
     private func checkState() {
         guard fleet.hasNewState(), fleet.hasProcess, let state = fleet.openState() else { return }
         if !fleet.isShared {
-            checking { try DeadLetterCheck.check(state.deadLetters(onlyNew: true), gateway, except: []) }
+            let letters = state.deadLetters(onlyNew: true)
+            checks.letters.note(letters, at: scheduler.uptime)
+            checking { try checkDeadLetters(letters, except: []) }
         }
         do { if let checkpoint = try state.newCheckpoint() { checkCheckpoint(checkpoint, "the checkpoint") } } catch {
             story.tell("state", "\(error)")
@@ -210,7 +219,8 @@ final class World {
         if let loser = Scenario.losers(of: document).first, !isDeadLetter {
             return "is still in conflict: \(loser.id.short) \(loser.body.text)"
         }
-        guard let winner = document.winner, !winner.isDeleted, let effect = Scenario.effect(on: winner),
+        guard let winner = document.winner, !winner.isDeleted || Scenario.saysFarewell(winner),
+            let effect = Scenario.effect(on: winner),
             !Scenario.waitsForPass(winner)
         else { return nil }
         if checks.isExcused(document, winner) { return nil }
@@ -225,6 +235,10 @@ final class World {
         }
         guard !isDeadLetter else { return nil }
         return "still needs \(effect): \(winner.body.text)"
+    }
+
+    private func checkDeadLetters(_ letters: [StateCheck.Letter], except crashed: Set<String>) throws {
+        try DeadLetterCheck.check(letters, gateway, except: crashed, isTooLong: checks.related.mayBeTooLong)
     }
 
     private func violationAtQuietMoment() -> Violation? {
@@ -250,7 +264,12 @@ final class World {
         try checks.related.checkAtQuietMoment(gateway)
         try checks.passes.checkAtQuietMoment(gateway, scheduler)
         try checks.times.checkAtQuietMoment(gateway, fleet.openState(), scheduler, checks.isExcused)
-        try DeadLetterCheck.check(
-            fleet.openState()?.deadLetters() ?? [], gateway, except: fleet.engine?.commits.dead ?? [])
+        if !fleet.isShared {
+            try CheckpointCheck.checkAtQuietMoment(
+                gateway, fleet.openState(), checks.passes.changes, copies: !operations.database.hasLostMarks)
+        }
+        let letters = fleet.openState()?.deadLetters() ?? []
+        try checkDeadLetters(letters, except: fleet.engine?.commits.dead ?? [])
+        if !fleet.isShared { try checks.letters.checkObsolete(letters, gateway, at: scheduler.uptime) }
     }
 }
