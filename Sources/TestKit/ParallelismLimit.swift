@@ -24,9 +24,11 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
             var (count, load, freed) = (count, ProcessorLoad(), FreedMemory())
             while true {
                 try await Task.sleep(for: .milliseconds(500))
-                if let share = load.idleShare() { count.adapt(toIdleShare: share) }
-                slots.count = count.value
                 freed.giveBackIfGrown()
+                if let share = load.idleShare() {
+                    count.adapt(toIdleShare: share, memory: FreedMemory.residentBytes ?? 0)
+                }
+                slots.count = count.value
             }
         }
         return slots

@@ -34,8 +34,12 @@ package struct ProcessorLoad {
     }
 }
 
-/// The number of test slots: higher while processors are idle, because tests then wait for servers and clocks.
+/// The number of test slots: higher while processors are idle, because tests then wait for servers and clocks, and lower
+/// while the process takes much memory.
 package struct SlotCount {
+    /// In bytes. A test may need 100 MB more.
+    package static let maxMemory = 800 << 20
+
     private let range: ClosedRange<Int>
     /// The current number.
     package private(set) var value: Int
@@ -47,7 +51,13 @@ package struct SlotCount {
     }
 
     /// Adapts the number to the share of idle processor time: by one, or up by two above a tenth.
-    package mutating func adapt(toIdleShare share: Double) {
+    ///
+    /// - Parameter memory: What the process takes, in bytes. Above ``maxMemory``, the number falls by two.
+    package mutating func adapt(toIdleShare share: Double, memory: Int) {
+        guard memory <= Self.maxMemory else {
+            value = max(value - 2, range.lowerBound)
+            return
+        }
         if share > 0.05 { value = min(value + (share > 0.1 ? 2 : 1), range.upperBound) }
         if share < 0.02 { value = max(value - 1, range.lowerBound) }
     }
@@ -71,7 +81,7 @@ struct FreedMemory {
     /// Nil without `/proc`.
     ///
     /// - Note: Source: proc(5), the second number of `/proc/self/statm`, in pages.
-    private static var residentBytes: Int? {
+    static var residentBytes: Int? {
         let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         return text?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * Int(getpagesize()) }
     }

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// `changebot backfill`.
-@Suite(.limitedParallelism(minutes: 5)) struct BackfillCommandTests {
+@Suite(.limitedParallelism(isLong: true)) struct BackfillCommandTests {
     private static let rules = """
           - name: stamp
             when: { type: task, stamped: { $exists: false } }

@@ -187,7 +187,7 @@ import Testing
                 "\(check.errors)")
             #expect(check.errors.contains(problem + " [emit-file]"), "\(check.errors)")
             let doctor = try await Program.run([
-                "doctor", "--gateway", bed.url, "--rules", bed.directory + "/rules.yaml", "--state",
+                "doctor", "--no-wait", "--gateway", bed.url, "--rules", bed.directory + "/rules.yaml", "--state",
                 bed.directory + "/state",
             ])
             #expect(doctor.code == 1 && doctor.output.contains(place + "can't create "), "\(doctor.output)")
@@ -223,7 +223,7 @@ import Testing
             #expect(check.code == 65 && check.errors == message, "\(check.errors)")
             let run = try await bed.run()
             #expect(run.code == 65 && run.errors == message, "\(run.errors)")
-            let doctor = try await Program.run(["doctor", "--gateway", bed.url, "--rules", path])
+            let doctor = try await Program.run(["doctor", "--no-wait", "--gateway", bed.url, "--rules", path])
             #expect(
                 doctor.code == 1 && doctor.output.contains(message.replacing("; choose another path\n", with: "")),
                 "\(doctor.output)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.limitedParallelism) struct DeadlineTests {
+@Suite(.limitedParallelism(isLong: true)) struct DeadlineTests {
     private static func silent(_ begin: String = "") throws -> TestServer {
         try TestServer { connection in
             _ = try connection.readRequest()

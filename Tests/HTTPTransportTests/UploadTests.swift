@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPTransport
 
 /// Bodies that are produced while they are sent.
-@Suite(.limitedParallelism) struct UploadTests {
+@Suite(.limitedParallelism(isLong: true)) struct UploadTests {
     private struct SourceError: Error {}
 
     /// Parts of the pattern, one for each call.

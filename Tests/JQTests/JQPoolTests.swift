@@ -64,7 +64,7 @@ struct JQPoolTests {
             $0.helpers = 3
             $0.memoryLimit = 64 << 20
         }
-        for count in [63, 64, 200, 1000] {
+        for count in [63, 1000] {
             let calls = try (0..<count).map { try call($0 == 40 ? 1 : 0, "\($0)") }
             let outcomes = await pool.run(calls)
             #expect(outcomes.map(\.texts) == (0..<count).map { $0 == 40 ? nil : ["\($0 + 1)"] })

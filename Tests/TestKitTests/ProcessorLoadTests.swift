@@ -57,15 +57,25 @@ import Testing
         var count = SlotCount(processors: 2)
         #expect(count.value == 10)
         // Neither idle nor busy.
-        count.adapt(toIdleShare: 0.03)
+        count.adapt(toIdleShare: 0.03, memory: 0)
         #expect(count.value == 10)
-        count.adapt(toIdleShare: 0.08)
+        count.adapt(toIdleShare: 0.08, memory: 0)
         #expect(count.value == 11)
-        count.adapt(toIdleShare: 0.5)
+        count.adapt(toIdleShare: 0.5, memory: 0)
         #expect(count.value == 13)
-        for _ in 0..<20 { count.adapt(toIdleShare: 0.5) }
+        for _ in 0..<20 { count.adapt(toIdleShare: 0.5, memory: 0) }
         #expect(count.value == 28)
-        for _ in 0..<30 { count.adapt(toIdleShare: 0) }
+        for _ in 0..<30 { count.adapt(toIdleShare: 0, memory: 0) }
         #expect(count.value == 4)
+    }
+
+    @Test func largeProcessGetsFewerSlots() {
+        var count = SlotCount(processors: 2)
+        count.adapt(toIdleShare: 0.5, memory: SlotCount.maxMemory)
+        #expect(count.value == 12)
+        for expected in [10, 8, 6, 4, 4] {
+            count.adapt(toIdleShare: 0.5, memory: SlotCount.maxMemory + 1)
+            #expect(count.value == expected)
+        }
     }
 }

@@ -32,14 +32,23 @@ final class DatabaseGroupRun: Sendable {
         var failures: [String: any Error] = [:]
         /// The databases that were missing when they were last worked on.
         var missing: Set<String> = []
-        var isStopping = false
+        var ending = Ending.none
         var isWatching = true
         /// Whether the databases were listed once, and whether it was said that none matches.
         var list = (isKnown: false, isReportedEmpty: false)
         /// Whether the work on a database has succeeded.
         var hasWorked = false
-        /// The error that ends the run.
-        var failure: (any Error)?
+
+        var isStopping: Bool {
+            if case .none = ending { false } else { true }
+        }
+    }
+
+    /// Why the run is ending.
+    private enum Ending {
+        case none
+        case stopped
+        case failed(any Error)
     }
 
     private let group: DatabaseGroup
@@ -99,7 +108,7 @@ final class DatabaseGroupRun: Sendable {
         } catch is CancellationError {
             // Asked to stop, and the time for that is over.
         }
-        if let failure = state.failure { throw failure }
+        if case .failed(let failure) = state.ending { throw failure }
         if group.bot.isOneShot { try checkFailures(state) }
     }
 
@@ -139,8 +148,11 @@ final class DatabaseGroupRun: Sendable {
 
     /// Ends the run once the sessions have ended.
     private func end(_ state: inout State, with failure: (any Error)?) {
-        state.failure = state.failure ?? failure
-        state.isStopping = true
+        switch (state.ending, failure) {
+        case (.failed, _): break
+        case (_, let failure?): state.ending = .failed(failure)
+        case (_, nil): state.ending = .stopped
+        }
         for session in state.sessions.values { session.stop() }
     }
 

@@ -97,12 +97,7 @@ extension Gateway {
             noteRefusedLogin(refusal, of: exchange)
             throw refusal
         }
-        let answer: [UInt8]
-        do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {
-            throw GatewayError(error)
-        }
-        guard let json = SmallJSON(answer) else { throw .notJSON(answer, from: url) }
-        guard json["userCtx"]?["name"]?.string ?? json["name"]?.string == name,
+        guard try await userName(of: response) == name,
             let session = GatewaySession(
                 response.headers.values(of: "Set-Cookie"), of: credentials, at: began)
         else {
@@ -111,6 +106,16 @@ extension Gateway {
         }
         sessions.withLock { $0[sessionPlace] = session }
         return session
+    }
+
+    /// The user of a new session; nil: none.
+    private func userName(of response: HTTPResponse) async throws(GatewayError) -> String? {
+        let answer: [UInt8]
+        do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {
+            throw GatewayError(error)
+        }
+        guard let json = SmallJSON(answer) else { throw .notJSON(answer, from: url) }
+        return json["userCtx"]?["name"]?.string ?? json["name"]?.string
     }
 
     /// Whether the gateway has the database. The request is anonymous, so that it does not count as a failed login.

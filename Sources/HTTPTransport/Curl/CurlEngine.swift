@@ -23,10 +23,9 @@ actor CurlEngine {
     private var transfers: [TransferID: CurlTransfer] = [:]
     /// The transfers whose next read is delayed, in no order.
     private var delayed: [TransferID] = []
-    /// Never later than the earliest deadline. If it is earlier, one pass over all transfers corrects it.
-    private var nextDue: Instant?
-    /// A deadline was moved or removed since ``nextDue`` was determined. The thread must not wake up for it.
-    private var isDueStale = false
+    /// `time` is never later than the earliest deadline. If it is earlier, one pass over all transfers corrects it.
+    /// `isStale`: a deadline was moved or removed since then. The thread must not wake up for it.
+    private var nextDue: (time: Instant?, isStale: Bool) = (nil, false)
     /// The number of rounds of the thread; it sleeps in between.
     private(set) var rounds = 0
     /// Why no more requests can be sent.
@@ -114,7 +113,7 @@ actor CurlEngine {
         if let refusal { return transfer.reportHead(.failure(refusal)) }
         transfers[transfer.id] = transfer
         arm(transfer)
-        let result = curl_multi_add_handle(multi, transfer.easy)
+        let result = curl_multi_add_handle(multi, transfer.handle.easy)
         guard result != CURLM_OK else { return endIfSourceFailed(transfer) }
         let message = String(cString: curl_multi_strerror(result))
         finish(transfer, .failure(HTTPTransportError(.other(Int(result.rawValue)), message, of: transfer)))
@@ -133,14 +132,14 @@ actor CurlEngine {
             guard let transfer = transfers[id] else { return }
             transfer.timers.extend(to: deadline)
             arm(transfer)
-            isDueStale = true
+            nextDue.isStale = true
         }
     }
 
     /// Ends a transfer whose body can't be produced. The connection is closed, so that the server does not get a
     /// complete body.
     private func endIfSourceFailed(_ transfer: CurlTransfer) {
-        guard let error = transfer.uploadFlow?.withLock(\.failure) else { return }
+        guard let error = transfer.body.failure else { return }
         finish(transfer, .failure(HTTPTransportError(error.code, error.message, of: transfer)))
     }
 
@@ -153,7 +152,7 @@ actor CurlEngine {
             var context: UnsafeMutableRawPointer?
             ccurl_getinfo_private(message.pointee.easy_handle, &context)
             let transfer = CurlTransfer.of(context)
-            let isWhole = result == CURLE_OK && transfer.ownError == nil
+            let isWhole = result == CURLE_OK && transfer.causes.ownError == nil
             finish(transfer, isWhole ? .success(()) : .failure(HTTPTransportError(result, of: transfer)))
         }
     }
@@ -161,11 +160,11 @@ actor CurlEngine {
     /// Ends a transfer, with any result. `curl_multi_remove_handle` closes the connection of an unfinished one.
     private func finish(_ transfer: CurlTransfer, _ result: Result<Void, HTTPTransportError>) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
-        isDueStale = true
-        curl_multi_remove_handle(multi, transfer.easy)
+        nextDue.isStale = true
+        curl_multi_remove_handle(multi, transfer.handle.easy)
         if case .failure(let error) = result, !transfer.head.isComplete { transfer.reportHead(.failure(error)) }
         transfer.reportHead()
-        transfer.uploadFlow?.withLock { $0.close() }?.resume(returning: false)
+        transfer.body.close()
         transfer.deliver(transfer.flow.withLock { $0.finish(result) })
         transfer.report(result)
     }
@@ -182,7 +181,7 @@ actor CurlEngine {
             guard transfers[transfer.id] != nil else { continue }
             if transfer.head.isComplete { transfer.reportHead() }
             let (delivery, isPaused) = transfer.flow.withLock { ($0.takeDelivery(), $0.isPaused) }
-            let isStarving = transfer.uploadFlow?.withLock(\.isStarving) ?? false
+            let isStarving = transfer.body.isStarving
             if let now { transfer.timers.noteActivity(at: now, isPaused: isPaused || isStarving) }
             transfer.deliver(delivery)
             if delivery?.wasPaused == true {
@@ -197,14 +196,9 @@ actor CurlEngine {
 
     /// Stops polling the transfer's socket for a while, if its pacing says so.
     private func beginDelay(of transfer: CurlTransfer) {
-        guard let delay = transfer.pacing?.delay(after: transfer.freshBytes) else {
-            transfer.freshBytes = 0
-            return
-        }
-        transfer.freshBytes = 0
-        transfer.delayedUntil = .now + delay
+        guard transfer.reading.beginRest() else { return }
         delayed.append(transfer.id)
-        curl_easy_pause(transfer.easy, CURLPAUSE_RECV)
+        curl_easy_pause(transfer.handle.easy, CURLPAUSE_RECV)
     }
 
     /// Resumes reading for transfers whose delay is over.
@@ -212,12 +206,12 @@ actor CurlEngine {
         guard !delayed.isEmpty else { return }
         let now = Instant.now
         delayed.removeAll { id in
-            guard let transfer = transfers[id], let end = transfer.delayedUntil else { return true }
+            guard let transfer = transfers[id], let end = transfer.reading.restsUntil else { return true }
             guard end <= now else { return false }
-            transfer.delayedUntil = nil
+            transfer.reading.endRest()
             // Check even if nothing has arrived: the next bytes are then delivered immediately.
             transfer.markForCheck()
-            curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
+            curl_easy_pause(transfer.handle.easy, CURLPAUSE_CONT)
             return true
         }
     }
@@ -227,22 +221,22 @@ actor CurlEngine {
             transfer.timers.noteActivity(at: .now, isPaused: false)
             arm(transfer)
         }
-        transfer.delayedUntil = nil
-        curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
+        transfer.reading.endRest()
+        curl_easy_pause(transfer.handle.easy, CURLPAUSE_CONT)
     }
 
     private func arm(_ transfer: CurlTransfer) {
         guard let due = transfer.timers.due else { return }
-        nextDue = nextDue.map { min($0, due) } ?? due
+        nextDue.time = nextDue.time.map { min($0, due) } ?? due
     }
 
     /// Ends overdue transfers and finds the next time to check.
     private func expire() {
-        guard let nextDue, nextDue <= .now else { return }
+        guard let due = nextDue.time, due <= .now else { return }
         let now = Instant.now
-        self.nextDue = nil
+        nextDue.time = nil
         for transfer in transfers.values {
-            if let timeout = transfer.timers.timeout(at: now, acknowledged: transfer.acknowledgedBytes) {
+            if let timeout = transfer.timers.timeout(at: now, acknowledged: transfer.handle.acknowledgedBytes) {
                 let message = transfer.timers.message(of: timeout)
                 finish(transfer, .failure(HTTPTransportError(.timedOut(timeout), message, of: transfer)))
             } else {
@@ -253,12 +247,9 @@ actor CurlEngine {
 
     /// Sleeps until a socket is ready, libcurl or a deadline needs attention, or another thread wakes the loop.
     private func poll() {
-        if isDueStale {
-            isDueStale = false
-            nextDue = transfers.values.compactMap(\.timers.due).min()
-        }
-        let delayEnd = delayed.lazy.compactMap { self.transfers[$0]?.delayedUntil }.min()
-        let due = [nextDue, delayEnd].compactMap(\.self).min()
+        if nextDue.isStale { nextDue = (transfers.values.compactMap(\.timers.due).min(), false) }
+        let delayEnd = delayed.lazy.compactMap { self.transfers[$0]?.reading.restsUntil }.min()
+        let due = [nextDue.time, delayEnd].compactMap(\.self).min()
         let milliseconds = due.map { Instant.now.duration(to: $0).milliseconds } ?? Int(Int32.max)
         guard loop.beginPolling() else { return }
         var wake = curl_waitfd(fd: loop.wakeDescriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
@@ -275,7 +266,7 @@ extension CurlTransfer {
         let cut = HTTPTransportError(.connectionClosed, "cut off in the middle of the header", of: self)
         let whole: Head =
             head.isComplete
-            ? .success((head.status, head.headers, uploadTimer?.answered(), connectionReport)) : .failure(cut)
+            ? .success((head.status, head.headers, body.timer?.answered(), connectionReport)) : .failure(cut)
         reader.resume(returning: result ?? whole)
     }
 

@@ -51,7 +51,7 @@ private let openSocket: OpenSocket = { _, _, address in
 /// Like `openSocket`, but refuses link-local addresses: libcurl then tries the next address of the host.
 private let openSocketToPermittedAddress: OpenSocket = { context, purpose, address in
     if let address, LinkLocal.includes(address) {
-        CurlTransfer.of(context).hasRefusedAddress = true
+        CurlTransfer.of(context).causes.hasRefusedAddress = true
         return curl_socket_t(CURL_SOCKET_BAD)
     }
     return openSocket(context, purpose, address)

@@ -4,10 +4,10 @@ import Glibc
 extension HTTPTransportError {
     /// The meaning of libcurl's `result` for `transfer`.
     init(_ result: CURLcode, of transfer: CurlTransfer) {
-        let place = transfer.place
+        let place = transfer.handle.place
         let code =
-            transfer.ownError ?? transfer.headLineError(result) ?? transfer.addressError(result)
-            ?? Code(result, words: transfer.errorMessage, verifyResult: transfer.verifyResult)
+            transfer.causes.ownError ?? transfer.headLineError(result) ?? transfer.addressError(result)
+            ?? Code(result, words: transfer.handle.errorMessage, verifyResult: transfer.handle.verifyResult)
         self.init(
             code, Self.message(code, result, of: transfer), host: place.host, port: place.port,
             curlCode: Int(result.rawValue))
@@ -18,11 +18,11 @@ extension HTTPTransportError {
         if code == .addressRefused { return "this host has a link-local address, which is refused" }
         if code == .tooLarge { return "the header of the answer is too long" }
         if result == CURLE_SEND_FAIL_REWIND { return "the connection ended before the answer" }
-        let words = transfer.errorMessage
-        if let host = transfer.place.host {
+        let words = transfer.handle.errorMessage
+        if let host = transfer.handle.place.host {
             if result == CURLE_COULDNT_RESOLVE_HOST { return "can't find the address of this host" }
             // With a proxy, libcurl names the proxy here.
-            if words.hasPrefix("Failed to connect to \(host) port"), let reason = transfer.systemReason {
+            if words.hasPrefix("Failed to connect to \(host) port"), let reason = transfer.handle.systemReason {
                 return "can't connect: \(reason)"
             }
         }
@@ -31,7 +31,7 @@ extension HTTPTransportError {
 
     /// An error that was detected here, not by libcurl.
     init(_ code: Code, _ message: String, of transfer: CurlTransfer) {
-        let place = transfer.place
+        let place = transfer.handle.place
         self.init(code, message, host: place.host, port: place.port)
     }
 }
@@ -85,26 +85,12 @@ extension CurlTransfer {
     /// limits all lines together, exceeding that is a receive error.
     fileprivate func headLineError(_ result: CURLcode) -> HTTPTransportError.Code? {
         guard !head.isComplete else { return nil }
-        let isTooLarge = result == CURLE_RECV_ERROR && errorMessage.contains("Too large response headers")
+        let isTooLarge = result == CURLE_RECV_ERROR && handle.errorMessage.contains("Too large response headers")
         return isTooLarge || result == CURLE_OUT_OF_MEMORY ? .tooLarge : nil
     }
 
     /// The error if all addresses of the host were refused, or no other address could be connected to.
     fileprivate func addressError(_ result: CURLcode) -> HTTPTransportError.Code? {
-        result == CURLE_COULDNT_CONNECT && hasRefusedAddress ? .addressRefused : nil
-    }
-
-    /// Why the system could not connect, such as `Connection refused`; nil if unknown.
-    fileprivate var systemReason: String? {
-        var code = 0
-        ccurl_getinfo_long(easy, CURLINFO_OS_ERRNO, &code)
-        return code == 0 ? nil : String(cString: strerror(Int32(code)))
-    }
-
-    /// OpenSSL's result of verifying the certificate.
-    fileprivate var verifyResult: Int {
-        var result = 0
-        ccurl_getinfo_long(easy, CURLINFO_SSL_VERIFYRESULT, &result)
-        return result
+        result == CURLE_COULDNT_CONNECT && causes.hasRefusedAddress ? .addressRefused : nil
     }
 }

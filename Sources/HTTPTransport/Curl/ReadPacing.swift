@@ -36,3 +36,31 @@ struct ReadPacing: Sendable {
         return wanted < Self.minDelay ? nil : min(wanted, lastDelay * 2, maxDelay)
     }
 }
+
+/// When a transfer reads from its socket.
+struct PacedReading: Sendable {
+    /// Nil for a body that is delivered without pacing.
+    private var pacing: ReadPacing?
+    /// Bytes of the body since the last check.
+    private var freshBytes = 0
+    /// When the socket is read again; nil unless the transfer rests.
+    private(set) var restsUntil: ContinuousClock.Instant?
+
+    /// - Parameter maxDelays: See ``ReadPacing/init(maxDelays:)``; nil: without pacing.
+    init(maxDelays: ClosedRange<Duration>?) { pacing = maxDelays.map { ReadPacing(maxDelays: $0) } }
+
+    /// Bytes of the body have arrived.
+    mutating func note(bytes: Int) { freshBytes += bytes }
+
+    /// Begins a rest, if the bytes that arrived since the last call ask for one.
+    ///
+    /// - Returns: Whether the transfer rests.
+    mutating func beginRest() -> Bool {
+        defer { freshBytes = 0 }
+        guard let delay = pacing?.delay(after: freshBytes) else { return false }
+        restsUntil = .now + delay
+        return true
+    }
+
+    mutating func endRest() { restsUntil = nil }
+}

@@ -116,29 +116,32 @@ struct RunMonitoring: Sendable {
                 for (rule, count) in open.counts { shown.byRule[rule ?? "", default: 0] += count }
                 return shown
             },
-            waiting: {
-                guard let known = await report.waiting(limit: Waiting.limit) else { return nil }
-                var waiting = Waiting()
-                waiting.timerCount = known.count
-                waiting.timers = known.timers.map { Waiting.Timer(documentID: $0.id.text, rule: $0.rule, due: $0.due) }
-                let now = Timestamp.secondsNow
-                waiting.passes = known.schedules.map { schedule in
-                    Waiting.Pass(
-                        rules: schedule.rules, line: schedule.line, zone: schedule.zone, next: schedule.next(now: now),
-                        isUnderWay: schedule.begun != nil)
-                }
-                (waiting.remembered, waiting.learning) = await report.remembered()
-                waiting.pausedRules = (await report.pausedRules() ?? []).map(Waiting.PausedRule.init)
-                let paused = Set(waiting.pausedRules.map(\.name))
-                waiting.backfills = (await report.backfills() ?? []).map {
-                    Waiting.Backfill($0, isPaused: paused.contains($0.rule))
-                }
-                return waiting
-            }, fleet: isInFleet ? fleet : nil)
+            waiting: { await Self.waiting(report) }, fleet: isInFleet ? fleet : nil)
         if hasManyDatabases {
             source.databases = { await report.databaseFacts.map { DatabasesView($0.map(DatabasesView.Entry.init)) } }
         }
         return source
+    }
+
+    /// - Returns: Nil while the run has no state.
+    private static func waiting(_ report: RunReport) async -> Waiting? {
+        guard let known = await report.waiting(limit: Waiting.limit) else { return nil }
+        var waiting = Waiting()
+        waiting.timerCount = known.count
+        waiting.timers = known.timers.map { Waiting.Timer(documentID: $0.id.text, rule: $0.rule, due: $0.due) }
+        let now = Timestamp.secondsNow
+        waiting.passes = known.schedules.map { schedule in
+            Waiting.Pass(
+                rules: schedule.rules, line: schedule.line, zone: schedule.zone, next: schedule.next(now: now),
+                isUnderWay: schedule.begun != nil)
+        }
+        (waiting.remembered, waiting.learning) = await report.remembered()
+        waiting.pausedRules = (await report.pausedRules() ?? []).map(Waiting.PausedRule.init)
+        let paused = Set(waiting.pausedRules.map(\.name))
+        waiting.backfills = (await report.backfills() ?? []).map {
+            Waiting.Backfill($0, isPaused: paused.contains($0.rule))
+        }
+        return waiting
     }
 
     /// Writes the status file and logs progress. Sleeps while the run waits for changes. Each longpoll that ends and

@@ -156,6 +156,25 @@ import Testing
         }
     }
 
+    /// The restored state does not know the document with totals that was written since, and the feed has no change left
+    /// that names it.
+    @Test func restoredStateIsRecounted() async throws {
+        try await BotTestBed.with { bed in
+            guard !TestEngine.isUsedByAllTests else { return }
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a")])
+            try await bed.runOnce(rules)
+            try FileManager.default.copyItem(atPath: bed.directory + "/state", toPath: bed.directory + "/copy")
+            try await bed.load([Self.task("t2", "b")])
+            try await bed.runOnce(rules)
+            try await expect(bed, "b", "1 0 0.1")
+            try await delete(bed, "t2")
+            try await bed.runOnce(rules, state: "copy")
+            try await expect(bed, "b", "0 0 0")
+            try await expect(bed, "a", "1 0 0.1")
+        }
+    }
+
     @Test func changedRuleCountsAllDocuments() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
