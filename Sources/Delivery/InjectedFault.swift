@@ -56,6 +56,8 @@ package enum InjectedFault: String, CaseIterable, Sendable {
     case outdatedWaiting = "outdated-waiting"
     /// A timer that was cancelled while its document waited makes rules apply to an own revision.
     case cancelledTimer = "cancelled-timer"
+    /// A timer of a document in conflict removes the dead letter about the conflict.
+    case uncheckedConflict = "unchecked-conflict"
     /// A change that waited does not take over the leaves of a newer one.
     case forgottenLeaves = "forgotten-leaves"
 

@@ -54,11 +54,11 @@ package struct Candidate: Sendable {
         return candidate
     }
 
-    /// Whether it may have other leaf revisions. If the feed does not tell, only retried documents are checked: all
-    /// others have their own row in the feed.
-    var mayBeInConflict: Bool {
+    /// Whether it may have other leaf revisions. If the feed does not tell, only retried documents are checked, and those
+    /// with dead letters, which may be about a conflict: all others have their own row in the feed.
+    func mayBeInConflict(hasDeadLetters: @autoclosure () -> Bool) -> Bool {
         guard !content.isDeleted, !reason.countsOnly, content.conflict == nil else { return false }
-        return reason.leaves.map { $0.count > 1 } ?? reason.isRetry
+        return reason.leaves.map { $0.count > 1 } ?? (reason.isRetry || hasDeadLetters())
     }
 
     /// The leaf revisions that the feed named. Nil if they must be requested: the document was read again, and another

@@ -103,14 +103,18 @@ actor CandidateQueue {
     /// Merges changes that arrived for this candidate's document meanwhile. Call this before the document is read
     /// again: that content is at least as new.
     ///
-    /// A tombstone is not merged: it is a separate change, and reading the document does not return it.
+    /// A tombstone takes the place of the candidate: the earlier revision is gone, and a later one, which reading may
+    /// return, must not be decided before the tombstone. A document that is no longer visible is a separate change.
     ///
     /// - Returns: The memory that was freed.
     func mergeWaiting(into candidate: inout Candidate) -> FreedMemory {
-        guard let newer = waiting[candidate.id],
-            !newer.content.isDeleted || InjectedFault.mergedTombstone.isActive
-        else { return FreedMemory() }
+        guard var newer = waiting[candidate.id], !newer.content.isLost else { return FreedMemory() }
         waiting[candidate.id] = nil
+        if newer.content.isDeleted, !InjectedFault.mergedTombstone.isActive {
+            let freed = newer.content.releaseBudget()
+            candidate = candidate.merged(into: newer)
+            return FreedMemory(bytes: freed, documents: 1)
+        }
         // Otherwise a conflict that has arisen meanwhile would not be noticed.
         if !InjectedFault.forgottenLeaves.isActive {
             candidate.reason.leaves = newer.reason.leaves ?? candidate.reason.leaves

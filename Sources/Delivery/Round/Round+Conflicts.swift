@@ -9,7 +9,12 @@ extension Round {
     /// round.
     mutating func readConflicts() async throws {
         guard let resolver = context.conflicts else { return }
-        var left = active.indices.filter { active[$0].candidate.mayBeInConflict }[...]
+        let deadLettered = context.state.deadLettered
+        var left = active.indices.filter { index in
+            let candidate = active[index].candidate
+            return candidate.mayBeInConflict(
+                hasDeadLetters: deadLettered.knows(candidate.id) && !InjectedFault.uncheckedConflict.isActive)
+        }[...]
         guard !left.isEmpty else { return }
         var reading: MemoryBudget.Reading?
         var (bytes, isSingle) = (0, false)

@@ -102,6 +102,7 @@ enum Breakage: String, CaseIterable {
     case outdatedWinner = "outdated-winner"
     case outdatedLeaves = "outdated-leaves"
     case cancelledTimer = "cancelled-timer"
+    case uncheckedConflict = "unchecked-conflict"
     case forgottenLeaves = "forgotten-leaves"
     case outdatedWaiting = "outdated-waiting"
     case unclosedTicket = "unclosed-ticket"

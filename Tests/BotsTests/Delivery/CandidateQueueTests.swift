@@ -161,11 +161,22 @@ import Testing
         let freed = await queue.mergeWaiting(into: &first[0])
         #expect(freed == CandidateQueue.FreedMemory(bytes: 15, documents: 1))
         #expect(first[0].acknowledgements.tickets.count == 2)
-        // A tombstone is a separate change.
-        let nothing = await queue.mergeWaiting(into: &first[1])
-        #expect(nothing == CandidateQueue.FreedMemory())
+        // A later revision, which may be read, must not be decided before the tombstone.
+        let freedByTombstone = await queue.mergeWaiting(into: &first[1])
+        #expect(freedByTombstone == CandidateQueue.FreedMemory(bytes: 15, documents: 1))
+        #expect(first[1].content.isDeleted && !first[1].content.isUnread && first[1].content.cost == 0)
+        #expect(first[1].acknowledgements.tickets.count == 2 && first[1].reason.sequence == sequence(4))
         await queue.release(first)
-        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.reason.sequence) == [sequence(4)])
+        await queue.finish()
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    @Test func documentThatIsNoLongerVisibleIsASeparateChange() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a"]) + [Candidate(ofLost: "a", RevisionID("2-a"), sequence: nil)])
+        var first = await queue.take(limit: 9, byteLimit: 1000)
+        let nothing = await queue.mergeWaiting(into: &first[0])
+        #expect(nothing == CandidateQueue.FreedMemory() && !first[0].content.isDeleted)
     }
 
     /// A log names only the revision of a deletion.

@@ -19,6 +19,14 @@ import Testing
         #expect(candidate.knownLeaves == leaves)
         candidate.content.set(leaves[1], Array("{}".utf8))
         #expect(candidate.knownLeaves == nil)
-        #expect(candidate.mayBeInConflict)
+        #expect(candidate.mayBeInConflict(hasDeadLetters: false))
+    }
+
+    /// The dead letter may be about a conflict: deciding only the winner would remove it.
+    @Test func deadLetteredDocumentMayBeInConflict() {
+        let timer = Candidate(ofTimer: "doc")
+        #expect(!timer.mayBeInConflict(hasDeadLetters: false) && timer.mayBeInConflict(hasDeadLetters: true))
+        let row = Candidate(unread: "doc", reason: Reason(leaves: [RevisionID("7-a")]))
+        #expect(!row.mayBeInConflict(hasDeadLetters: true))
     }
 }

@@ -463,6 +463,44 @@ import Testing
         }
     }
 
+    /// Regression: the timer was due while the event was on its way, and the change had cancelled it. The rules were then
+    /// applied to the bot's own revision.
+    @Test func cancelledTimerRepeatsNoEvent() async throws {
+        let mayAnswer = Monitor(false)
+        let receiver = try TestReceiver { _, _ in
+            mayAnswer.block { $0 }
+            return .answer(204)
+        }
+        try await BotTestBed.with { bed in
+            defer { mayAnswer.with { $0 = true } }
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - { name: late, when: { type: reminder }, at: .dueAt, then: [{ merge: { late: true } }] }
+                  - name: event
+                    when: { type: ping }
+                    then: [{ webhook: { url: "\(receiver.url)" } }, { merge: { sent: true } }]
+                """)
+            let due = Int(Date.now.timeIntervalSince1970) + 4
+            try await bed.load([("t", #"{"_id":"t","type":"reminder","dueAt":\#(due)}"#)])
+            try await bed.runOnce(rules)
+            let revision = try #require(try await bed.stored("t")?.root["_rev"]?.string)
+            try await bed.following(rules) {
+                try await bed.load([("t", #"{"_id":"t","_rev":"\#(revision)","type":"ping"}"#)])
+                await receiver.wait(for: 1)
+                while Date.now.timeIntervalSince1970 < Double(due) + 1.5 {
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+                mayAnswer.with { $0 = true }
+                try await bed.wait(until: "t") { $0["sent"]?.bool == true }
+                try await bed.load([("u", #"{"_id":"u","type":"ping"}"#)])
+                try await bed.wait(until: "u") { $0["sent"]?.bool == true }
+            }
+            #expect(receiver.requests.map(\.documentID) == ["t", "u"])
+        }
+    }
+
     @Test func responseOfASlowReceiverIsWrittenWhileOthersWait() async throws {
         let mayAnswer = Monitor(false)
         let receiver = try TestReceiver { request, _ in

@@ -117,8 +117,9 @@ import Testing
             let a = try await bed.put("a", #""type":"note","text":"a1","count":1"#)
             let b = try await bed.put("b", #""type":"note","text":"b1","count":2"#)
             var live = bed.keyspace.live(matching: #"{"count": {"$gte": 2}}"#, as: Note.self).makeAsyncIterator()
-            #expect(describe(try await live.next(), bed) == "+b1")
-            #expect(describe(try await live.next(), bed) == ".")
+            let first = [describe(try await live.next(), bed), describe(try await live.next(), bed)]
+            // The feed of a real server may show a document some time after it was written.
+            #expect(try first == ["+b1", "."] || RealServer.fromEnvironment() != nil && first == [".", "+b1"])
             let a2 = try await bed.put("a", #""type":"note","text":"a2","count":2"#, replacing: a)
             #expect(describe(try await live.next(), bed) == "+a2")
             let b2 = try await bed.put("b", #""type":"note","text":"b2","count":3"#, replacing: b)
