@@ -10,13 +10,13 @@ import Testing
             ("ignored-stop", 5, "graceful-stop=1", "The bot keeps running"),
             ("lost-sequence", 3, "skipped-sequence=1", "1. The checkpoint never passes unfinished work"),
             ("hidden-reset", 5, "gateway-reset=1", "8. A reset is noticed"),
-            ("repeated-login", 8, "password-change=1", "A refused password is sent at most twice in five minutes"),
+            ("repeated-login", 13, "password-change=1", "A refused password is sent at most twice in five minutes"),
             ("late-sequence", 1, "late-node=0.2", "1. The checkpoint never passes unfinished work"),
             ("swapped-answer", 1, "reordered-answer=0.1", "(7. An outage causes no dead letters|2. |1. )"),
             ("doubled-write", 1, "doubled-request=0.1", "(2. Rules change only|5. No edit is overwritten)"),
             ("forgotten-leaf", 1, "compaction=1,outage=1", "7. An outage causes no dead letters"),
             ("new-line-id", 3, "kill=0.003", "Emitted lines appear at least once"),
-            ("passing-stop", 1, "reload=1,late-answer=0.1", "1. The checkpoint never passes unfinished work"),
+            ("passing-stop", 2, "reload=1,late-answer=0.1", "1. The checkpoint never passes unfinished work"),
             ("forgotten-write", 2, "lost-request=0.1", "1. The checkpoint never passes unfinished work"),
         ])
     func errorIsFound(error: String, seed: Int, faults: String, guarantee: String) async throws {
