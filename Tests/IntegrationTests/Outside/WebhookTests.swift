@@ -482,16 +482,17 @@ import Testing
                     when: { type: ping }
                     then: [{ webhook: { url: "\(receiver.url)" } }, { merge: { sent: true } }]
                 """)
-            let due = Int(Date.now.timeIntervalSince1970) + 4
-            try await bed.load([("t", #"{"_id":"t","type":"reminder","dueAt":\#(due)}"#)])
-            try await bed.runOnce(rules)
+            let clock = SetClock()
+            let reminder = #""type":"reminder","dueAt":\#(clock.now + 10)"#
+            try await bed.load(["t", "other"].map { (DocumentID($0), #"{"_id":"\#($0)",\#(reminder)}"#) })
+            try await bed.runOnce(rules, configure: clock.set)
             let revision = try #require(try await bed.stored("t")?.root["_rev"]?.string)
-            try await bed.following(rules) {
+            try await bed.following(rules, configure: clock.set) {
                 try await bed.load([("t", #"{"_id":"t","_rev":"\#(revision)","type":"ping"}"#)])
                 await receiver.wait(for: 1)
-                while Date.now.timeIntervalSince1970 < Double(due) + 1.5 {
-                    try await Task.sleep(for: .milliseconds(100))
-                }
+                // Both timers are due together, so that of `t` waits once the other one has fired.
+                clock.move(by: 10)
+                try await bed.wait(until: "other") { $0["late"]?.bool == true }
                 mayAnswer.with { $0 = true }
                 try await bed.wait(until: "t") { $0["sent"]?.bool == true }
                 try await bed.load([("u", #"{"_id":"u","type":"ping"}"#)])
