@@ -205,8 +205,9 @@ import Testing
 
     @Test func fiveMegabytesAreRead() throws {
         var editor = try EditorScript.started()
-        let rule = "  - { name: NUMBER, when: { type: task }, then: [merge: { a: 1 }] }\n"
-        let text = "version: 1\nrules:\n" + (0..<80_000).map { rule.replacing("NUMBER", with: "r\($0)") }.joined()
+        let value = String(repeating: "a", count: 600)
+        let rules = (0..<8_000).map { "  - { name: r\($0), when: { type: task }, then: [merge: { a: \(value) }] }\n" }
+        let text = "version: 1\nrules:\n" + rules.joined()
         #expect(text.utf8.count > 5_000_000)
         editor.open(uri, text)
         #expect(editor.take("textDocument/publishDiagnostics").count == 1)

@@ -105,7 +105,7 @@ struct DoctorCommand: AsyncParsableCommand {
             // Refuse the same options as 'run' does.
             var command = try RunCommand.parse([])
             (command.gateway, command.databases) = (gateway, databases)
-            (command.state, command.following.feed.channels) = (state, channels)
+            (command.state, command.following.channels) = (state, channels)
             command.job.rules = rules
             try command.refuseOptionsOfOneBot(file, bots, variables)
         }

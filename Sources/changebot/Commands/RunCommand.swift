@@ -26,6 +26,7 @@ struct RunCommand: AsyncParsableCommand {
     var once = false
 
     @OptionGroup var following: FollowingOptions
+    @OptionGroup var trace: TraceOptions
 
     func run() async throws {
         let notifier = ServiceNotifier.ofThisProcess()

@@ -60,7 +60,7 @@ struct DoctorBot: Sendable {
             }.flatMap(\.self) ?? .longpoll
         let options = (command.role, command.partitions, hasEngine)
         sharing = try collect { () throws(CommandError) in
-            try SharingOptions.sharing(options.0, options.1, hasEngine: options.2, environment)
+            try Sharing.chosen(options.0, options.1, hasEngine: options.2, environment)
         }.flatMap(\.self)
         guard case .remote(let url)? = choice else {
             summarize()

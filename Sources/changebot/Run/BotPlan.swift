@@ -55,7 +55,7 @@ struct BotPlan: Sendable {
         }
         loaded[plan.paths] = plan.rules
         rules = try RuleVersion(plan.rules, paths: plan.paths)
-        catchesUp = try environment.isOn(command.following.reload.catchUpChangedRules, "catch-up-changed-rules")
+        catchesUp = try environment.isOn(command.following.catchUpChangedRules, "catch-up-changed-rules")
         databases = try command.databases.choice(environment, plan.connection.choice)
         if databases != nil { try command.checkOptions(ofManyDatabases: environment, settings, catchesUp: catchesUp) }
         if settings.fleet.sharing != nil { try Sharing.check(catchesUp: catchesUp) }
@@ -63,7 +63,7 @@ struct BotPlan: Sendable {
         if plan.settings.preview == nil { try plan.rules.checkOutsideFiles(logger) }
         fleet = try command.state.engine(environment)?.description
         title = environment["name"] ?? name
-        plan.settings.traceDays = try command.following.trace.days(environment) ?? 0
+        plan.settings.traceDays = try command.trace.days(environment) ?? 0
         var job = plan.job(rules.ruleSet, isOneShot: settings.isOneShot)
         job.grace = nil
         if databases != nil { job.place = job.place.ofManyDatabases }
@@ -103,11 +103,11 @@ extension RunCommand: RuleCommand {
         var settings = BotSettings()
         settings.isOneShot = process.isOneShot
         settings.name = name
-        settings.feed = try following.feed.settings(environment)
-        settings.onReset = try environment.value(following.feed.onReset, "on-reset", parse: ResetPolicy.init(rawValue:))
+        settings.feed = try following.feedSettings(environment)
+        settings.onReset = try environment.value(following.onReset, "on-reset", parse: ResetPolicy.init(rawValue:))
         let isDryRun = try environment.isOn(job.dryRun, "dry-run")
-        settings.fleet.sharing = try SharingOptions.sharing(
-            following.sharing.role, following.sharing.partitions,
+        settings.fleet.sharing = try Sharing.chosen(
+            following.role, following.partitions,
             hasEngine: state.engine ?? environment["engine"] != nil,
             environment, isDaemon: !process.isOneShot && !isDryRun)
         return settings
@@ -132,7 +132,7 @@ extension RunCommand: RuleCommand {
         if settings.fleet.sharing != nil {
             throw environment.contradiction(
                 ["role"],
-                "with many databases, the members of a fleet share the databases, not the changes of one: remove \(following.sharing.role == nil ? environment.naming("role") : "--role")"
+                "with many databases, the members of a fleet share the databases, not the changes of one: remove \(following.role == nil ? environment.naming("role") : "--role")"
             )
         }
     }
@@ -158,8 +158,8 @@ extension RunCommand: RuleCommand {
         let flags: [(option: String, isGiven: Bool)] = [
             ("gateway", gateway.address != nil), ("databases", databases.databases != nil),
             ("collections", databases.collections != nil), ("rules", !job.rules.isEmpty), ("name", state.name != nil),
-            ("summary", common.summary != nil), ("since", following.feed.since != nil),
-            ("channels", following.feed.channels != nil),
+            ("summary", common.summary != nil), ("since", following.since != nil),
+            ("channels", following.channels != nil),
         ]
         for (option, isGiven) in flags where isGiven || variables[option] != nil {
             let name = isGiven ? "--\(option)" : Environment.variable(of: option)

@@ -30,10 +30,10 @@ struct ProcessPlan: Sendable {
         http = try command.http.choice(environment)
         grace = try command.common.grace(environment)
         _ = try command.common.style(environment, of: .standardError)
-        watchesFiles = try environment.isOn(command.following.reload.watch, "watch")
+        watchesFiles = try environment.isOn(command.following.watch, "watch")
         onBotFailure =
             try environment.value(
-                command.following.reload.onBotFailure, "on-bot-failure", parse: BotFailurePolicy.init(rawValue:))
+                command.following.onBotFailure, "on-bot-failure", parse: BotFailurePolicy.init(rawValue:))
             ?? .default
         let memory = try command.job.memoryPool(environment)
         self.memory = former?.memory ?? memory

@@ -24,8 +24,6 @@ struct ImportOptions: ParsableArguments {
             valueName: "json"))
     var selector: String?
 
-    @OptionGroup var conflicts: ConflictOptions
-
     @Option(help: "todo: check all documents before the first is written, and write lists before their tasks.")
     var schema: ImportSettings.Schema?
 
@@ -58,7 +56,8 @@ struct ImportOptions: ParsableArguments {
     /// - Parameter files: The other files that the command reads and writes.
     /// - Throws: ``CommandError`` with 64 for wrong options, 73 if a file can't be created.
     func settings(
-        for source: ImportSource, _ input: InputOptions, _ files: DistinctFiles, _ environment: Environment
+        for source: ImportSource, _ input: InputOptions, _ conflicts: ConflictOptions, _ files: DistinctFiles,
+        _ environment: Environment
     ) throws(CommandError) -> ImportSettings {
         var settings = ImportSettings()
         settings.path = source.path
@@ -81,7 +80,7 @@ struct ImportOptions: ParsableArguments {
             settings.preview = { line in try Console.write(line) }
         }
         settings.isResuming = try environment.isOn(resume, "resume")
-        settings.policies = try policies(settings.mode, settings.filter, environment)
+        settings.policies = try policies(conflicts, settings.mode, settings.filter, environment)
         if settings.mode == .delete, settings.schema != nil {
             throw CommandError(.usage, "--schema has no effect with --mode delete; remove it")
         }
@@ -96,7 +95,7 @@ struct ImportOptions: ParsableArguments {
 
     /// The policies. In modes that use none, the variable is ignored, because it applies to all commands.
     private func policies(
-        _ mode: ImportMode, _ filter: DocumentFilter?, _ environment: Environment
+        _ conflicts: ConflictOptions, _ mode: ImportMode, _ filter: DocumentFilter?, _ environment: Environment
     ) throws(CommandError) -> ConflictPolicies? {
         guard ![.insert, .restore].contains(mode) else { return try conflicts.policies(filter, environment) }
         guard conflicts.policy.isEmpty else {

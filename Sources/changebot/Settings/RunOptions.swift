@@ -3,8 +3,23 @@ internal import Bots
 internal import DocumentFlow
 internal import Fleet
 
-/// The options of `run` about the changes that it reads.
-struct FeedOptions: ParsableArguments {
+/// The options of `run` beyond those of all jobs: how it shares work, which changes it reads, what it reloads, and what
+/// happens if one of several bots fails.
+///
+/// One group, and not one for each of these: see ``GatewayOptions``.
+struct FollowingOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Default: one process of a fleet is active, and the others are on standby.",
+            valueName: "role"))
+    var role: FleetMember.Role?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --role, the number of partitions, which limits how many processes can work. Fixed by the first start. Default: 64.",
+            valueName: "number"))
+    var partitions: Int?
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -26,18 +41,6 @@ struct FeedOptions: ParsableArguments {
     )
     var onReset: ResetPolicy?
 
-    func settings(_ environment: Environment) throws(CommandError) -> BotSettings.Feed {
-        var settings = BotSettings().feed
-        settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
-        settings.following =
-            try environment.value(feed, "feed", parse: FeedReader.FeedMode.init(rawValue:)) ?? settings.following
-        settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
-        return settings
-    }
-}
-
-/// The options of `run` for reloads and for failures of one of several bots.
-struct ReloadOptions: ParsableArguments {
     @Flag(help: "Reload rules and configuration when their files change, as on SIGHUP.")
     var watch = false
 
@@ -49,34 +52,22 @@ struct ReloadOptions: ParsableArguments {
             "With several bots, what to do when one fails: continue with the others, or stop them all. Default: continue."
         ))
     var onBotFailure: BotFailurePolicy?
+
+    func feedSettings(_ environment: Environment) throws(CommandError) -> BotSettings.Feed {
+        var settings = BotSettings().feed
+        settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
+        settings.following =
+            try environment.value(feed, "feed", parse: FeedReader.FeedMode.init(rawValue:)) ?? settings.following
+        settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
+        return settings
+    }
 }
 
-/// The options of `run` beyond those of all jobs.
-struct FollowingOptions: ParsableArguments {
-    @OptionGroup var sharing: SharingOptions
-    @OptionGroup var feed: FeedOptions
-    @OptionGroup var trace: TraceOptions
-    @OptionGroup var reload: ReloadOptions
-}
-
-/// The options of `run` for sharing work.
-struct SharingOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Default: one process of a fleet is active, and the others are on standby.",
-            valueName: "role"))
-    var role: FleetMember.Role?
-
-    @Option(
-        help: ArgumentHelp(
-            "With --role, the number of partitions, which limits how many processes can work. Fixed by the first start. Default: 64.",
-            valueName: "number"))
-    var partitions: Int?
-
+extension Sharing {
     /// How a bot shares the work. Nil: it does not.
     ///
     /// - Throws: ``CommandError`` with 64 or 78.
-    static func sharing(
+    static func chosen(
         _ role: FleetMember.Role?, _ partitions: Int?, hasEngine: Bool, _ environment: Environment,
         isDaemon: Bool = true
     ) throws(CommandError) -> Sharing? {

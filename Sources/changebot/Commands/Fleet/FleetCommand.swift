@@ -12,11 +12,13 @@ struct FleetCommand: AsyncParsableCommand {
         ])
 }
 
-/// The options that select a fleet.
-struct FleetOptions: ParsableArguments {
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
+/// A command about a fleet, with the options that select it.
+protocol FleetSubcommand: AsyncParsableCommand {
+    var config: ConfigOptions { get }
+    var state: StateOptions { get }
+}
 
+extension FleetSubcommand {
     /// - Throws: ``CommandError`` with 64 without `--engine`; what the settings throw.
     func engine() throws -> Engine {
         guard let engine = try state.engine(config.environment()) else {

@@ -3,7 +3,7 @@ internal import BotState
 internal import Encodings
 internal import LosslessJSON
 
-struct FleetDeadCommand: AsyncParsableCommand {
+struct FleetDeadCommand: FleetSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "dead",
         abstract: "List changes that became dead letters because they crashed every process that attempted them.",
@@ -14,7 +14,8 @@ struct FleetDeadCommand: AsyncParsableCommand {
             command that retries them goes to stderr.
             """)
 
-    @OptionGroup var fleet: FleetOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
 
     @Flag(help: "Also list changes that have been retried, dropped or replaced since.")
     var all = false
@@ -25,7 +26,7 @@ struct FleetDeadCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        try fleet.asking { engine in
+        try asking { engine in
             let (changes, gateway) = try engine.fatalChanges(includesSettled: all)
             if json {
                 for change in changes { try Console.write(Self.json(change) + [UInt8(ascii: "\n")]) }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import BotState
 
-struct FleetDrainCommand: AsyncParsableCommand {
+struct FleetDrainCommand: FleetSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "drain",
         abstract: "Ask a process to finish its current work and to take no more work from its fleet.",
@@ -21,7 +21,8 @@ struct FleetDrainCommand: AsyncParsableCommand {
             valueName: "member"))
     var member: String
 
-    @OptionGroup var fleet: FleetOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
 
     @Option(
         parsing: .unconditional,
@@ -37,7 +38,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
         guard !undo || wait == nil else {
             throw CommandError(.usage, "--undo does not wait; remove --wait")
         }
-        let engine = try fleet.engine()
+        let engine = try engine()
         do {
             let asked = try ask(engine)
             guard let wait else { return }

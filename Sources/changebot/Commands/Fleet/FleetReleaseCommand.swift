@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import BotState
 
-struct FleetReleaseCommand: AsyncParsableCommand {
+struct FleetReleaseCommand: FleetSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
         abstract: "Revoke the leases of a process that hangs, so that other members take over.",
@@ -20,10 +20,11 @@ struct FleetReleaseCommand: AsyncParsableCommand {
             valueName: "member"))
     var member: String?
 
-    @OptionGroup var fleet: FleetOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
 
     func run() async throws {
-        try fleet.asking { engine in
+        try asking { engine in
             let snapshot = try engine.snapshot()
             guard let member = try chosen(snapshot) else { return try Console.write(["no member is active"]) }
             try engine.release(member, drains: self.member != nil && !member.isOneShot)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import BotState
 
-struct FleetResetCommand: AsyncParsableCommand {
+struct FleetResetCommand: FleetSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
         abstract: "Delete a fleet's entire state from its engine: checkpoint, dead letters, timers, counts.",
@@ -11,13 +11,14 @@ struct FleetResetCommand: AsyncParsableCommand {
             All processes of the fleet must have ended. A fleet with the same name then starts like a new bot.
             """)
 
-    @OptionGroup var fleet: FleetOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
 
     @Flag(help: "Confirm the deletion.")
     var yes = false
 
     func run() async throws {
-        let engine = try fleet.engine()
+        let engine = try engine()
         guard yes else {
             throw CommandError(
                 .usage, "this deletes the entire state of the fleet '\(engine.fleet)'; to confirm, add --yes")

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import BotState
 internal import Encodings
 
-struct FleetStatusCommand: AsyncParsableCommand {
+struct FleetStatusCommand: FleetSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show the processes of a fleet, what each one is doing, and how many changes wait.",
@@ -11,7 +11,8 @@ struct FleetStatusCommand: AsyncParsableCommand {
             changebot fleet status --by-partition --engine postgres://db.example/bots --fleet orders
             """)
 
-    @OptionGroup var fleet: FleetOptions
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
 
     @Flag(help: "Also show each partition: its member, and how many changes wait there.")
     var byPartition = false
@@ -20,7 +21,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try fleet.asking { engine in
+        try asking { engine in
             let snapshot = try engine.snapshot()
             if json { return try Console.write(snapshot.json(engine, byPartition: byPartition)) }
             var lines = snapshot.lines(engine, now: Timestamp.secondsNow)

@@ -45,6 +45,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var access: AccessOptions
     @OptionGroup var input: InputOptions
     @OptionGroup var choices: ImportOptions
+    @OptionGroup var conflicts: ConflictOptions
     @OptionGroup var slurps: SlurpOptions
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
@@ -58,7 +59,7 @@ struct ImportCommand: AsyncParsableCommand {
         files.read(access, choice, environment)
         files.inputs += slurps.files(environment).map { ("--slurp", $0) }
         let source = try ImportSource(self.files, at: at)
-        var settings = try choices.settings(for: source, input, files, environment)
+        var settings = try choices.settings(for: source, input, conflicts, files, environment)
         logger.warn(about: settings.filter)
         if let summary { try OutputFile.check(summary) }
         if settings.progressPath == nil, settings.preview == nil, source.canBeReadAgain {
