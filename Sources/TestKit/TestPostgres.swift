@@ -130,6 +130,8 @@ package final class TestPostgres: Sendable {
             "max_connections=500",
             // A small server, whose processes start and end faster.
             "shared_buffers=16MB", "jit=off",
+            // In the folder of the data: files in /dev/shm would outlive a server that is killed.
+            "dynamic_shared_memory_type=mmap",
             // For standby servers: the segments of the cluster are small.
             "wal_keep_size=64MB",
         ]
