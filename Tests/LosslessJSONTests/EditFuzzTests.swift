@@ -47,9 +47,7 @@ import Testing
         let replaced: JSONText
         do { replaced = try text.setting(pointer, to: Array("[\"new\"]".utf8)) } catch { return 0 }
         let range = member.value.range
-        #expect(
-            replaced.bytes == text.bytes[..<range.lowerBound] + Array("[\"new\"]".utf8)
-                + text.bytes[range.upperBound...], comment)
+        #expect(replaced.bytes == text.replacing(range, with: #"["new"]"#.utf8), comment)
         let restored = try replaced.setting(pointer, to: Array(text.bytes[range]))
         #expect(restored.bytes == text.bytes, comment)
         return 1

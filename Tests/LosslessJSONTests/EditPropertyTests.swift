@@ -13,7 +13,7 @@ import Testing
             let name = member?.name.string ?? "new"
             let edited = try text.setting(place.pointer.appending(name), to: value)
             if let range = member?.value.range {
-                #expect(edited.bytes == text.bytes[..<range.lowerBound] + value + text.bytes[range.upperBound...])
+                #expect(edited.bytes == text.replacing(range, with: value))
             } else {
                 #expect(edited.bytes.removingOneRun(gives: text.bytes))
             }
@@ -79,8 +79,7 @@ import Testing
             let range = member.value.range
             let patch = Array("{".utf8) + member.name.bytes + Array(":\(value)}".utf8)
             let merged = try text.merging(JSONText(patch).root)
-            #expect(
-                merged.bytes == text.bytes[..<range.lowerBound] + Array(value.utf8) + text.bytes[range.upperBound...])
+            #expect(merged.bytes == text.replacing(range, with: value.utf8))
         }
     }
 

@@ -25,6 +25,13 @@ func json(_ text: String) throws -> JSONValue { try JSONText(text).root }
 extension JSONText {
     var string: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// The bytes, of which those in `range` are replaced.
+    func replacing(_ range: Range<Int>, with bytes: some Collection<UInt8>) -> [UInt8] {
+        var result = self.bytes
+        result.replaceSubrange(range, with: bytes)
+        return result
+    }
+
     func setting(_ pointer: String, to value: String) throws -> JSONText {
         try setting(JSONPointer(pointer), to: value.utf8)
     }
