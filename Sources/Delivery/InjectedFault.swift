@@ -15,6 +15,12 @@ package enum InjectedFault: String, CaseIterable, Sendable {
     case skippedRelated = "skipped-related"
     /// A pass over all documents reads none.
     case skippedPass = "skipped-pass"
+    /// A pass over all documents is recorded as done when it begins.
+    case earlyPassEnd = "early-pass-end"
+    /// A timer of an own revision is never decided, and stays due.
+    case ignoredTimer = "ignored-timer"
+    /// A write that the gateway could not carry out counts as unnecessary.
+    case forgottenFailure = "forgotten-failure"
     /// A decision about an outdated revision writes other documents.
     case outdatedPut = "outdated-put"
     /// A write whose answer was lost counts as done.

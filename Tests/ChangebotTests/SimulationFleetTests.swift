@@ -22,7 +22,7 @@ import Testing
     @Test(
         arguments: [
             (5, "kill=0.0005,power-failure=0.0005,graceful-stop=1,lost-answer=0.02"),
-            (4, "lost-engine-answer=0.02,engine-outage=1,cut-off-member=1,engine-restore=1"),
+            (4, "lost-engine-answer=0.02,late-engine-answer=0.02,engine-outage=1,cut-off-member=1,engine-restore=1"),
             (4, "paused-member=1,member-clock=1,gateway-reset=1,lost-disk=1"),
         ])
     func guaranteesHold(seed: Int, faults: String) async throws {

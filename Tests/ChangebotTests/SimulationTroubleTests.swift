@@ -16,7 +16,7 @@ import Testing
             ("doubled-write", 1, "doubled-request=0.1", "(2. Rules change only|5. No edit is overwritten)"),
             ("forgotten-leaf", 1, "compaction=1,outage=1", "7. An outage causes no dead letters"),
             ("new-line-id", 3, "kill=0.003", "Emitted lines appear at least once"),
-            ("passing-stop", 2, "reload=1,late-answer=0.1", "1. The checkpoint never passes unfinished work"),
+            ("passing-stop", 5, "reload=1,late-answer=0.1", "1. The checkpoint never passes unfinished work"),
             ("forgotten-write", 2, "lost-request=0.1", "1. The checkpoint never passes unfinished work"),
         ])
     func errorIsFound(error: String, seed: Int, faults: String, guarantee: String) async throws {

@@ -68,7 +68,8 @@ struct PassTask: BackgroundTask {
     /// - Returns: False if the run was stopped.
     private func run(_ index: Int, at now: Int, _ times: inout PassTimes) async throws -> Bool {
         let (rules, begun, done, time) = times.begin(index, now: now)
-        try await ledger.note(rules, begun: begun, done: done)
+        let isEnded = InjectedFault.earlyPassEnd.isActive
+        try await ledger.note(rules, begun: isEnded ? nil : begun, done: isEnded ? now : done)
         CrashPoint.passBegun.pass()
         let pass = PassRunner.Pass.scheduled(active(rules), began: begun, time: time)
         if try await InjectedFault.skippedPass.isActive ? true : runPass(pass) {

@@ -299,6 +299,7 @@ extension CandidateProgress {
         case .written(let revision):
             candidate.content.revision = revision
             return apply(.end(.wrote(revision)))
+        case .failed where InjectedFault.forgottenFailure.isActive: return apply(.end(.unchanged))
         case .failed where candidate.history.failures < attemptLimit: return decideAgain(after: outcome, now)
         case .rejected where InjectedFault.acceptedRefusal.isActive: return apply(.end(.unchanged))
         case .failed, .rejected:

@@ -91,6 +91,7 @@ extension Round {
     private func hasDueTimer(_ progress: CandidateProgress) -> Bool {
         guard progress.candidate.reason.isTimer else { return false }
         if InjectedFault.cancelledTimer.isActive { return true }
+        if InjectedFault.ignoredTimer.isActive { return false }
         let now = context.settings.now()
         return progress.known.earlierTimes?.contains { !$0.hasFired && $0.due <= now } ?? false
     }

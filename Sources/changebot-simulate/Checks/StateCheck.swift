@@ -30,6 +30,11 @@ final class StateCheck {
         }
     }
 
+    /// Whether it has the times of passes over all documents.
+    var knowsSchedule: Bool {
+        (try? database.read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT * FROM schedule)") }) ?? false
+    }
+
     /// A timer that waits.
     struct Timer: Hashable {
         let id: String

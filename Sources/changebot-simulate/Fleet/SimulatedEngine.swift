@@ -91,18 +91,19 @@ final class SimulatedEngine: @unchecked Sendable {
             scheduler.after(deadline) { reply(.failure(error)) }
         }
         let fault = outage == nil && call.lost == nil ? world.faults.ofNextCall() : nil
-        let isLost = fault != nil && numbers.chance(3)
+        let isLost = fault == .lostEngineAnswer && numbers.chance(3)
+        let delay = fault == .lateEngineAnswer ? Duration.milliseconds(500 + numbers.below(4_000)) : nil
         scheduler.after(.nanoseconds(arrival - scheduler.uptime)) { [self] in
             if outage == .unreachable {
                 return scheduler.after(latency) { reply(.failure(WorkLogError.unavailable("connection refused"))) }
             }
             guard !isLost, call.lost != .requests else { return giveUp() }
-            let isAnswerLost = fault != nil || call.lost != nil
+            let isAnswerLost = fault == .lostEngineAnswer || call.lost != nil
             carryOut(call.process) {
                 let result = Result { try body() }
-                if !isAnswerLost { scheduler.after(self.latency) { reply(result) } }
+                if !isAnswerLost { scheduler.after(delay ?? self.latency) { reply(result) } }
             }
-            if isAnswerLost || outage != nil { giveUp() }
+            if isAnswerLost || delay != nil || outage != nil { giveUp() }
         }
         return arrival
     }

@@ -12,4 +12,6 @@ struct GatewayObserver {
     var noteFeedFromBeginning: () -> Void = {}
     /// Called with each document that a bot looks up, and its winner.
     var noteLookup: (String, StoredRevision?, StoredRevision.Author) -> Void = { _, _, _ in }
+    /// Called with each document that a bot reads by its id.
+    var noteRead: (StoredDocument, StoredRevision.Author) -> Void = { _, _ in }
 }

@@ -72,10 +72,10 @@ extension SimulatedGateway {
         }
     }
 
-    /// Except the revisions that resolve a conflict, which are written together.
+    /// A single document is never too large.
     private func isTooLarge(_ request: GatewayMessage) -> Bool {
         guard let requestLimit, request.body.count > requestLimit else { return false }
-        return (try? JSONText(request.body))?.root["new_edits"]?.bool != false
+        return (try? JSONText(request.body))?.root["docs"]?.elements.dropFirst().first { _ in true } != nil
     }
 
     private var greeting: String {
@@ -155,7 +155,12 @@ extension SimulatedGateway {
 
     // MARK: - Documents
 
+    func noteRead(_ id: String, _ author: StoredRevision.Author) {
+        if let document = documents[id] { observer.noteRead(document, author) }
+    }
+
     private func document(_ id: String, _ request: GatewayMessage) throws -> GatewayAnswer {
+        noteRead(id, request.author)
         if request.query == ["open_revs": "all"] { return leaves(id) }
         guard request.query.keys.allSatisfy({ ["rev", "show_exp"].contains($0) }) else {
             throw UnknownRequest(summary: request.summary)
@@ -210,6 +215,7 @@ extension SimulatedGateway {
         let includesDocuments = request.query["include_docs"] == "true"
         let rows = keys.map { key -> String in
             observer.noteLookup(key, documents[key]?.winner, request.author)
+            noteRead(key, request.author)
             guard let document = documents[key], let winner = document.winner else {
                 return #"{"key":"\#(key)","error":"not_found"}"#
             }

@@ -12,6 +12,7 @@ extension SimulatedGateway {
         let keys = (try JSONText(request.body)).root["docs"]?.elements.map { key in
             (id: key["id"]?.string ?? "", revision: key["rev"]?.string ?? "")
         }
+        for id in Set((keys ?? []).map(\.id)).sorted() { noteRead(id, request.author) }
         let found = (keys ?? []).map { key -> (id: String, text: String, isFound: Bool) in
             guard let document = documents[key.id], let revision = document.revision(key.revision),
                 !document.compacted.contains(key.revision)

@@ -45,7 +45,7 @@ final class SimulatedGateway {
     var refuses: (String, DocumentBody) -> Bool = { _, _ in false }
     /// Of a hundred requests with writes, in how many some documents can't be written.
     var failingShare = 0
-    /// The largest request with writes, in bytes; nil: no limit.
+    /// The largest request with several writes, in bytes; nil: no limit.
     var requestLimit: Int?
     /// Whether `_local` documents are not kept.
     var losesMarks = false

@@ -80,6 +80,7 @@ enum Breakage: String, CaseIterable {
 
     // In the code of fleets: see `InjectedFleetFault`.
     case ignoredLease = "ignored-lease"
+    case lateDeadline = "late-deadline"
     case passingPosition = "passing-position"
     case earlyRelease = "early-release"
     case unclaimedPartition = "unclaimed-partition"
@@ -89,6 +90,9 @@ enum Breakage: String, CaseIterable {
     case newLineID = "new-line-id"
     case skippedRelated = "skipped-related"
     case skippedPass = "skipped-pass"
+    case earlyPassEnd = "early-pass-end"
+    case ignoredTimer = "ignored-timer"
+    case forgottenFailure = "forgotten-failure"
     case outdatedPut = "outdated-put"
     case lostAnswer = "forgotten-write"
     case foreignOwnWrite = "foreign-own-write"

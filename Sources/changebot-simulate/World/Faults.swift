@@ -28,7 +28,7 @@ enum FaultKind: String, CaseIterable {
     case reorderedAnswer = "reordered-answer"
     /// For a while, the gateway often can't write some documents of a request.
     case failedRow = "failed-row"
-    /// For a while, the gateway refuses requests with writes of more than a few documents.
+    /// For a while, the gateway refuses requests with several writes that are longer than a few documents.
     case requestLimit = "request-limit"
     /// The process is killed between two steps, and started again.
     case kill
@@ -61,6 +61,8 @@ enum FaultKind: String, CaseIterable {
     // Of fleets.
     /// The engine carries out a call or not, and does not answer.
     case lostEngineAnswer = "lost-engine-answer"
+    /// The engine's answer to a call arrives seconds later.
+    case lateEngineAnswer = "late-engine-answer"
     /// The engine is unreachable, or does not answer for a while.
     case engineOutage = "engine-outage"
     /// The engine is replaced by an older copy.
@@ -84,7 +86,7 @@ enum FaultKind: String, CaseIterable {
     /// Those after which the disk has only what was synced.
     static let ofPower: [FaultKind] = [.powerFailure, .tornWrite]
     /// Those that happen to a single call to the engine.
-    static let ofCalls: [FaultKind] = [.lostEngineAnswer]
+    static let ofCalls: [FaultKind] = [.lostEngineAnswer, .lateEngineAnswer]
 
     /// What its rate is a share of.
     var unit: String {

@@ -102,6 +102,7 @@ final class Machine {
     /// The machine is lost. Another one has a copy of the state, or nothing.
     func replaceDisk(_ fault: FaultKind) {
         nextFiles = fault == .oldDisk ? copy : [:]
+        world.checks.passes.noteState(knowsSchedule: false, at: world.scheduler.uptime)
         // The bot may continue at the copy of its checkpoint in the database.
         // Without the state, the bot has the database's mark only once it has read it, and events have other ids.
         world.checks.noteOtherIDs()

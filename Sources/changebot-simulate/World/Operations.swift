@@ -9,8 +9,7 @@ final class Operations {
     private(set) var passwords = Passwords()
     private(set) var database = ReplacedDatabases()
     private var rulesVersion = 0
-    /// Larger than any document.
-    private static let requestLimit = 3_000
+    private static let requestLimits = [1_000, 3_000]
 
     /// Whether there are users and trouble.
     private(set) var isActive = false
@@ -76,8 +75,9 @@ final class Operations {
     /// Decides which writes the gateway can't carry out in this round.
     private func limitWrites() {
         if world.faults.occurs(.requestLimit, onceIn: 2) {
-            world.gateway.requestLimit = Self.requestLimit
-            note(.requestLimit, "the gateway refuses requests with more than \(Self.requestLimit) bytes of writes")
+            let limit = numbers.pick(Self.requestLimits)
+            world.gateway.requestLimit = limit
+            note(.requestLimit, "the gateway refuses several writes in a request with more than \(limit) bytes")
         }
         world.gateway.failingShare = world.faults.occurs(.failedRow, onceIn: 2) ? 20 : 0
     }

@@ -13,6 +13,7 @@ extension World {
         var times = TimeCheck()
         var logins = LoginCheck()
         var progress = ProgressCheck()
+        var repetitions = RepetitionCheck()
         /// What was lost with a machine: documents and revisions of dead letters, and timers.
         var lostLetters: Set<String> = []
         var lostTimers: Set<StateCheck.Timer> = []

@@ -27,6 +27,8 @@ final class World {
         var seeds = SplitMix64(seed: settings.seed)
         scheduler = Scheduler(seed: seeds.next())
         (breakage, extent) = (settings.breakage, settings.rules)
+        // The first pass over all documents is due 15 s later.
+        if extent == .full { scheduler.wallLead += 25_000_000_000 }
         story = Story(scheduler, isShown: settings.showsStory)
         faults = Faults(
             extent == .full ? settings.faults : settings.faults.without(FaultKind.ofFullRules), seed: seeds.next())
@@ -74,6 +76,9 @@ final class World {
             checkCheckpoint(String(decoding: checkpoint.bytes, as: UTF8.self), "the copy of the checkpoint")
         }
         gateway.observer.noteLookup = { [unowned self] in checks.decisions.noteLookup($0, $1, by: $2) }
+        gateway.observer.noteRead = { [unowned self] document, process in
+            checking { try checks.repetitions.noteRead(document, by: process, at: scheduler.uptime) }
+        }
         gateway.observer.noteFeedFromBeginning = { [unowned self] in operations.noteFeedFromBeginning() }
         gateway.observer.noteSkip = { [unowned self] sequence in
             faults.note(.skippedSequence)
@@ -183,6 +188,7 @@ final class World {
     private func checkState() {
         guard fleet.hasNewState(), fleet.hasProcess, let state = fleet.openState() else { return }
         if !fleet.isShared {
+            if extent == .full { checks.passes.noteState(knowsSchedule: state.knowsSchedule, at: scheduler.uptime) }
             let letters = state.deadLetters(onlyNew: true)
             checks.letters.note(letters, at: scheduler.uptime)
             checking { try checkDeadLetters(letters, except: []) }
