@@ -6,8 +6,6 @@ internal import Locking
 package enum InjectedFleetFault: String, CaseIterable, Sendable {
     /// A member acts although its leases were not renewed.
     case ignoredLease = "ignored-lease"
-    /// A lease counts from the answer to its renewal, not from the request.
-    case lateDeadline = "late-deadline"
     /// The position of a partition passes changes that are not done.
     case passingPosition = "passing-position"
     /// A partition is given up while its changes are under way.

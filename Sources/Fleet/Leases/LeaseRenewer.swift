@@ -77,7 +77,6 @@ package final class LeaseRenewer: Sendable {
     private func deadline(_ sentAt: Duration) -> Duration { sentAt + log.leaseTime - settings.margin }
 
     private func evaluate(_ renewal: Renewal, sentAt: Duration) {
-        let sentAt = InjectedFleetFault.lateDeadline.isActive ? environment.clock.now : sentAt
         let leases = Set(renewal.leases)
         let (kept, lost) = state.withLock { state in
             state.latest = Answer(sentAt: sentAt, renewal: renewal)

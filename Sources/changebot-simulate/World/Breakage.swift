@@ -80,7 +80,6 @@ enum Breakage: String, CaseIterable {
 
     // In the code of fleets: see `InjectedFleetFault`.
     case ignoredLease = "ignored-lease"
-    case lateDeadline = "late-deadline"
     case passingPosition = "passing-position"
     case earlyRelease = "early-release"
     case unclaimedPartition = "unclaimed-partition"
