@@ -34,6 +34,14 @@ import Testing
         }
     }
 
+    /// Regression: a member that got no answer about the lock of the mark went on without it. Two members then gave a
+    /// new database different marks, and the whole fleet took it for another database.
+    @Test func lostAnswerAboutTheLockOfTheMarkIsHarmless() async throws {
+        let faults = "late-answer=0.1,lost-engine-answer=0.05,late-engine-answer=0.2"
+        let result = try await simulate("--seed 7 --gateway couchdb --members 2 --steps 2000 --faults \(faults)")
+        #expect(result.code == 0, "\(result.output)\(result.errors)")
+    }
+
     /// With one of four seeds, within 20,000 steps. `Sources/Fleet/InjectedFleetFault.swift` has most of these errors.
     @Test(
         arguments: [

@@ -149,6 +149,8 @@ package struct Engine: MarkLock {
 
     /// CouchDB checks no revisions of local documents. Without this lock, two members that mark a new database at once
     /// would disagree about its identity, and a late write of an older mark would look like a restored database.
+    ///
+    /// - Throws: ``StateError/engineUnavailable(_:)`` if the engine does not answer; what `body` throws.
     package func withExclusiveMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let queue = makeQueue()
         // The passes of a fleet write the same mark.
@@ -159,16 +161,25 @@ package struct Engine: MarkLock {
         defer { queue.close() }
         let end = ContinuousClock.now + Self.maxMarkWait
         while .now < end {
-            let isOwnLock = try? await queue.perform { connection in
-                try connection.run("SELECT pg_try_advisory_lock(hashtextextended($1, 3))", [.text(schema)])
-                    .rows.first?.first == .int(1)
-            }
-            if isOwnLock == true { break }
+            guard let isOwnLock = try await lockMark(of: schema, queue) else { break }
+            if isOwnLock { break }
             guard waits else { return }
-            // If the engine is unreachable, opening the state reports it.
-            guard isOwnLock != nil else { break }
             try await Task.sleep(for: .milliseconds(50))
         }
         try await body()
+    }
+
+    /// Nil: the engine refused, and opening the state says why.
+    private func lockMark(of schema: String, _ queue: PostgresQueue) async throws(StateError) -> Bool? {
+        do {
+            return try await queue.perform { connection in
+                try connection.run("SELECT pg_try_advisory_lock(hashtextextended($1, 3))", [.text(schema)])
+                    .rows.first?.first == .int(1)
+            }
+        } catch {
+            let error = StateError.engine(self, .reading, error)
+            if case .engineUnavailable = error { throw error }
+            return nil
+        }
     }
 }

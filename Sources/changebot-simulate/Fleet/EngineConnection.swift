@@ -114,16 +114,21 @@ final class EngineConnection: EngineLink, MarkLock, @unchecked Sendable {
     func withExclusiveMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let end = ContinuousClock.now + Self.maxMarkWait
         while .now < end {
-            let isOwnLock = try? await transaction(isChange: true) { [engine, process] in engine.lockMark(for: process)
-            }
-            if isOwnLock == true { break }
+            if try await lockMark() { break }
             guard waits else { return }
-            // If the engine is unreachable, opening the state reports it.
-            guard isOwnLock != nil else { break }
             try await Task.sleep(for: .milliseconds(50))
         }
         defer { engine.unlockMark(of: process) }
         try await body()
+    }
+
+    /// - Returns: False if another member has the lock.
+    private func lockMark() async throws -> Bool {
+        do {
+            return try await transaction(isChange: true) { [engine, process] in engine.lockMark(for: process) }
+        } catch let error as WorkLogError {
+            throw engine.store(self).error(.reading, error)
+        }
     }
 }
 
