@@ -188,9 +188,11 @@ package struct DatabaseResetDetector: Sendable {
         CrashPoint.checkpointCopied.pass()
     }
 
-    /// Writes the mark again, so that it differs from that of an earlier copy of the database.
+    /// Writes the mark again, so that it differs from that of an earlier copy of the database. The caller has the lock
+    /// of the mark, if there is one.
     package func rewriteMark() async throws {
-        try await replaceOwn { $0 }
+        guard !isReadOnly else { return }
+        try await replaceOwnNow { $0 }
     }
 
     /// Replaces the mark, unless it is missing, another bot's or older: then a new mark would hide a reset.

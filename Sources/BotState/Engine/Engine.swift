@@ -150,7 +150,9 @@ package struct Engine: MarkLock {
     /// CouchDB checks no revisions of local documents. Without this lock, two members that mark a new database at once
     /// would disagree about its identity, and a late write of an older mark would look like a restored database.
     ///
-    /// - Throws: ``StateError/engineUnavailable(_:)`` if the engine does not answer; what `body` throws.
+    /// - Parameter waits: Whether to wait for another member that has the lock, and to throw if the engine does not
+    ///   answer. Otherwise `body` is left out in both cases.
+    /// - Throws: ``StateError/engineUnavailable(_:)``; what `body` throws.
     package func withExclusiveMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let queue = makeQueue()
         // The passes of a fleet write the same mark.
@@ -161,8 +163,12 @@ package struct Engine: MarkLock {
         defer { queue.close() }
         let end = ContinuousClock.now + Self.maxMarkWait
         while .now < end {
-            guard let isOwnLock = try await lockMark(of: schema, queue) else { break }
-            if isOwnLock { break }
+            let isOwnLock: Bool?
+            do throws(StateError) { isOwnLock = try await lockMark(of: schema, queue) } catch {
+                if waits { throw error }
+                return
+            }
+            guard isOwnLock == false else { break }
             guard waits else { return }
             try await Task.sleep(for: .milliseconds(50))
         }

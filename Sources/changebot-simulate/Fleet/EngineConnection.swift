@@ -114,7 +114,12 @@ final class EngineConnection: EngineLink, MarkLock, @unchecked Sendable {
     func withExclusiveMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let end = ContinuousClock.now + Self.maxMarkWait
         while .now < end {
-            if try await lockMark() { break }
+            let isOwnLock: Bool
+            do { isOwnLock = try await lockMark() } catch {
+                if waits { throw error }
+                return
+            }
+            if isOwnLock { break }
             guard waits else { return }
             try await Task.sleep(for: .milliseconds(50))
         }

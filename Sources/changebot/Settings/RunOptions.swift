@@ -53,6 +53,9 @@ struct FollowingOptions: ParsableArguments {
         ))
     var onBotFailure: BotFailurePolicy?
 
+    /// Which changes the bot reads, and how it waits for them.
+    ///
+    /// - Throws: ``CommandError`` with 64, or with 78 for a value in a file.
     func feedSettings(_ environment: Environment) throws(CommandError) -> BotSettings.Feed {
         var settings = BotSettings().feed
         settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
