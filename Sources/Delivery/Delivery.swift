@@ -276,6 +276,12 @@ package struct Delivery: Sendable {
             unchanged: ledger.isShared ? nil : filter.lastSeen.map(UnchangedDocuments.init))
     }
 
+    /// What a source with contents calls before each request: the contents of later answers are at least as new as what
+    /// was read by then.
+    package var noteRequest: @Sendable () async -> Void {
+        { [queue = flow.queue] in await queue.noteRequest() }
+    }
+
     /// Notes which of these documents hold totals and were changed by another client.
     package func markChangedTotals(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError)
     {

@@ -46,8 +46,10 @@ struct BackfillSource: WorkSource {
         let intake = delivery.makeIntake()
         let began = ContinuousClock.now
         var notedAt = began
+        var pages = DocumentPages(of: gateway, after: part.backfill.lastID, pageSize: Self.pageSize)
+        pages.noteRequest = delivery.noteRequest
         var list = DocumentListReader(
-            DocumentPages(of: gateway, after: part.backfill.lastID, pageSize: Self.pageSize),
+            pages,
             Retrier(RetryPolicy.forKnownGateway(retries), logger: logger) { await progress.noteRetry() })
         var last = part.backfill.lastID
         while let batch = try await list.next() {
@@ -76,9 +78,10 @@ struct BackfillSource: WorkSource {
         let (progress, logger) = (delivery.progress, delivery.logger)
         let began = ContinuousClock.now
         logger.notice(DocumentListReader.readsFeedInstead)
-        let reader = FeedReader(
+        var reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: info.newestSequence), retries: delivery.settings.retries,
             logger: logger, noteRetry: { await progress.noteRetry() })
+        reader.listener.noteRequest = delivery.noteRequest
         try await reader.read(from: .start) { rows, reached in
             try await intake.take(rows, reached: reached)
             guard await delivery.waitUntilIdle() else { return }

@@ -24,6 +24,7 @@ struct DeadLetterSource: WorkSource {
             outcome.note(documents)
             for start in stride(from: 0, to: documents.count, by: Self.batchSize) {
                 let end = min(start + Self.batchSize, documents.count)
+                await delivery.noteRequest()
                 try await reader.read(documents[start..<end], take: intake.take)
             }
         case .matching(let filter, let last):
@@ -35,6 +36,7 @@ struct DeadLetterSource: WorkSource {
                 reached = next
                 let retriable = try ledger.retriable(documents, whilePaused: paused)
                 outcome.note(retriable)
+                await delivery.noteRequest()
                 try await reader.read(retriable[...], take: intake.take)
             }
         }

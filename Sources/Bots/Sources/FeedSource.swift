@@ -35,6 +35,7 @@ struct FeedSource: WorkSource {
         reader.knowsKeyspace = knowsKeyspace
         reader.listener.confirmDatabase = confirmDatabase
         reader.listener.noteCaughtUp = { await delivery.noteCaughtUp($0) }
+        reader.listener.noteRequest = delivery.noteRequest
         reader.listener.noteAnswer = noteAnswer
         reader.listener.delayNextRequest = { try await progress.waitUntilSettled(atMost: Self.maxWriteWait) }
         let intake = delivery.makeIntake()

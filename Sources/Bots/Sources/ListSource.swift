@@ -17,7 +17,7 @@ struct ListSource: WorkSource {
     func run(into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
         do {
-            try await read(delivery) { batch in
+            try await read(delivery, noteRequest: delivery.noteRequest) { batch in
                 try await intake.take(batch)
                 if await delivery.allowance.isExhausted { throw LimitReached() }
             } takeRows: { rows, reached in
@@ -30,23 +30,28 @@ struct ListSource: WorkSource {
     }
 
     /// - Parameters:
+    ///   - noteRequest: Called before each request.
     ///   - take: Takes pages of documents.
     ///   - takeRows: Takes rows of the feed, if that is read instead.
     /// - Throws: Also what the closures throw, which ends the reading.
     func read(
-        _ delivery: Delivery, take: (DocumentBatch) async throws -> Void,
+        _ delivery: Delivery, noteRequest: @escaping @Sendable () async -> Void = {},
+        take: (DocumentBatch) async throws -> Void,
         takeRows: @escaping (ChangesBatch.SubSequence?, SequenceID) async throws -> Void
     ) async throws {
         let (progress, retries, logger) = (delivery.progress, delivery.settings.retries, delivery.logger)
+        var pages = DocumentPages(of: gateway)
+        pages.noteRequest = noteRequest
         var list = DocumentListReader(
-            DocumentPages(of: gateway),
+            pages,
             Retrier(RetryPolicy.forKnownGateway(retries), logger: logger) { await progress.noteRetry() })
         while let batch = try await list.next() { try await take(batch) }
         guard list.isForbidden else { return }
         logger.notice(DocumentListReader.readsFeedInstead)
-        let reader = FeedReader(
+        var reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: info.newestSequence), retries: retries, logger: logger,
             noteRetry: { await progress.noteRetry() })
+        reader.listener.noteRequest = noteRequest
         try await reader.read(from: .start, deliver: takeRows)
     }
 }

@@ -52,11 +52,11 @@ extension Candidate {
         }
     }
 
-    /// Sets the tombstone that was read.
+    /// Sets the tombstone that was read. A document that is no longer visible to this client stays that.
     ///
     /// - Parameter tombstone: Nil: keeps the one that it has, or else uses one without members.
     mutating func setTombstone(_ tombstone: [UInt8]?) {
-        guard let revision = content.revision else { return }
+        guard !content.isLost, let revision = content.revision else { return }
         let kept = content.document.isEmpty ? Self.tombstone(id, revision) : content.document
         content.set(revision, tombstone ?? kept, isDeleted: true)
     }

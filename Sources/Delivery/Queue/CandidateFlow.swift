@@ -18,11 +18,6 @@ struct CandidateFlow: Sendable {
         await returnRoom(queue.mergeWaiting(into: &candidate))
     }
 
-    /// Drops older contents of documents that were read.
-    func dropWaiting(of documents: [DocumentID]) async {
-        await returnRoom(queue.dropWaiting(of: documents))
-    }
-
     private func returnRoom(_ freed: CandidateQueue.FreedMemory) async {
         guard freed != CandidateQueue.FreedMemory() else { return }
         await budget.returnRoom(bytes: freed.bytes, documents: freed.documents)

@@ -17,6 +17,9 @@ actor CandidateQueue {
     /// For each busy document, the merged changes that arrived meanwhile.
     private var waiting: [DocumentID: Candidate] = [:]
     private var postponed: [(due: Instant, candidate: Candidate)] = []
+    /// The documents that were read since the source sent its request; nil: it sends none. What they had before may still
+    /// be in its answer.
+    private var newlyRead: BloomFilter?
     private var policy = BatchingPolicy()
     private var isFinished = false
     private var isAborted = false
@@ -44,7 +47,8 @@ actor CandidateQueue {
     @discardableResult
     func submit(_ candidates: [Candidate]) -> FreedMemory {
         var freed = FreedMemory()
-        for candidate in candidates {
+        for var candidate in candidates {
+            freed.bytes += dropIfOutdated(&candidate)
             if busy[candidate.id] == nil {
                 busy[candidate.id] = 1
                 ready.append(candidate)
@@ -59,6 +63,22 @@ actor CandidateQueue {
         }
         wake()
         return freed
+    }
+
+    /// Call this before the source sends a request, and after everything in its earlier answers was submitted: what is in
+    /// the next answer is at least as new as everything that was read so far.
+    func noteRequest() { newlyRead = BloomFilter() }
+
+    /// Drops the content of a document that was read after the source's request was sent: what was read may be newer, and
+    /// an older event must not follow it. The document is read again.
+    ///
+    /// - Returns: The bytes of the memory budget that were freed.
+    private func dropIfOutdated(_ candidate: inout Candidate) -> Int {
+        guard let newlyRead, !newlyRead.isEmpty, newlyRead.mayContain(candidate.id.hashValue),
+            !candidate.content.isUnread, !candidate.content.isLost, !InjectedFault.outdatedWaiting.isActive
+        else { return 0 }
+        candidate.content.drop()
+        return candidate.content.releaseBudget()
     }
 
     /// Sets whether more candidates will follow at once, so that it is worth gathering them. False at first.
@@ -101,13 +121,14 @@ actor CandidateQueue {
     }
 
     /// Merges changes that arrived for this candidate's document meanwhile. Call this before the document is read
-    /// again: that content is at least as new.
+    /// again: that content is at least as new, and probably newer than rows that arrive from now on.
     ///
     /// A tombstone takes the place of the candidate: the earlier revision is gone, and a later one, which reading may
     /// return, must not be decided before the tombstone. A document that is no longer visible is a separate change.
     ///
     /// - Returns: The memory that was freed.
     func mergeWaiting(into candidate: inout Candidate) -> FreedMemory {
+        newlyRead?.insert(candidate.id.hashValue)
         guard var newer = waiting[candidate.id], !newer.content.isLost else { return FreedMemory() }
         waiting[candidate.id] = nil
         if newer.content.isDeleted, !InjectedFault.mergedTombstone.isActive {
@@ -121,20 +142,6 @@ actor CandidateQueue {
         }
         candidate.merge(newer)
         return FreedMemory(bytes: newer.content.cost, documents: 1)
-    }
-
-    /// Drops the contents of changes that arrived while their documents were read: what was read may be newer, and an older
-    /// event must not follow it. These documents are read again. Tombstones are kept: reading does not return them.
-    ///
-    /// - Returns: The memory that was freed.
-    func dropWaiting(of documents: [DocumentID]) -> FreedMemory {
-        var freed = FreedMemory()
-        guard !waiting.isEmpty, !InjectedFault.outdatedWaiting.isActive else { return freed }
-        for document in documents where waiting[document]?.content.isDeleted == false {
-            freed.bytes += waiting[document]?.content.releaseBudget() ?? 0
-            waiting[document]?.content.drop()
-        }
-        return freed
     }
 
     /// Makes taken candidates ready again, behind the others.

@@ -60,7 +60,6 @@ extension Round {
         guard var lookups = try await sender.reader.readBatch(group.map(\.id)[...], limit: portion.limit) else {
             return
         }
-        await context.flow.dropWaiting(of: group.prefix(lookups.count).map(\.id))
         let tombstones = try await Tombstones(of: group, &lookups, sender.reader, limit: portion.limit)
         var unread: [Candidate] = []
         for (index, (var candidate, lookup)) in zip(group, lookups).enumerated() {

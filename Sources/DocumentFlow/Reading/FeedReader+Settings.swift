@@ -52,6 +52,8 @@ extension FeedReader {
         /// Called before the next request after an answer with changes. It may wait a moment, so that a busy gateway
         /// first processes the writes that these changes caused, and the next changes arrive together.
         package var delayNextRequest: @Sendable () async throws -> Void = {}
+        /// Called before each request is sent, after all rows of the earlier answers were delivered.
+        package var noteRequest: @Sendable () async -> Void = {}
         /// Called when a request has ended, and for each batch of a continuous feed: the process is awake anyway.
         package var noteAnswer: @Sendable () -> Void = {}
         /// Called for each request that is sent again.

@@ -147,6 +147,7 @@ package struct FeedReader: Sendable {
 
     /// Sends one request and reads its whole answer.
     private func readAnswer(_ progress: inout Progress, _ receive: Receive) async throws {
+        await listener.noteRequest()
         var answer = try await gateway.changes(request(progress))
         progress.hasAnswered = true
         while let batch = try await answer.next() {

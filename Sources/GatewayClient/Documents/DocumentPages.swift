@@ -7,6 +7,9 @@ public struct DocumentPages {
     /// The last document that was returned: where to continue, in this run or another.
     public private(set) var lastID: DocumentID?
 
+    /// Called before each request is sent, after all documents of the earlier answers were returned.
+    package var noteRequest: @Sendable () async -> Void = {}
+
     private let gateway: Gateway
     private var size: PageSize
     private let includesDocuments: Bool
@@ -67,6 +70,7 @@ public struct DocumentPages {
             isNewPage = true
             (limit, rows) = (size.documents + repeated, 0)
             (requestedAt, beginning) = (.now, nil)
+            await noteRequest()
             answer = try await gateway.documents(from: lastID, limit: limit, includesDocuments: includesDocuments)
         }
         let batch = try await answer?.next()

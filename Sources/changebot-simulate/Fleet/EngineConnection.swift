@@ -18,6 +18,8 @@ final class EngineConnection: EngineLink, MarkLock, @unchecked Sendable {
     private var lastArrival: Int64 = 0
     /// What is lost on the way to the engine. Nil: nothing.
     var lostCalls: LostCalls?
+    /// How long its answers take; nil: as usual.
+    var lateness: Duration?
 
     /// The calls without an answer, by their numbers: how to end them.
     private var open: [Int: () -> Void] = [:]
@@ -82,7 +84,7 @@ final class EngineConnection: EngineLink, MarkLock, @unchecked Sendable {
                 continuation.resume()
             }
             open[number] = { answer(.failure(WorkLogError.unknownCommit("the process ends"))) }
-            let call = SimulatedEngine.Call(process: process, lost: lostCalls, isChange: isChange)
+            let call = SimulatedEngine.Call(process: process, lost: lostCalls, lateness: lateness, isChange: isChange)
             let arrival = engine.carry(call, after: isOrdered ? lastArrival : 0, body, answer)
             if isOrdered { lastArrival = arrival }
             if isAborted { abortLater() }

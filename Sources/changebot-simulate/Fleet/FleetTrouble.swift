@@ -39,6 +39,8 @@ final class FleetTrouble {
         engine.outage = nil
         for process in world.fleet.processes {
             process.engine?.lostCalls = nil
+            process.engine?.lateness = nil
+            process.connection?.isCutOff = false
             resume(process)
         }
     }
@@ -58,9 +60,26 @@ final class FleetTrouble {
         }
     }
 
-    /// A member reaches the gateway, and not the engine, or it gets no answers.
+    /// A member's network fails: at once, or after answers of the engine have become late.
     private func cutOff() {
         guard let process = world.fleet.pickProcess(), let connection = process.engine else { return }
+        guard numbers.chance(2) else { return cutOff(process, connection) }
+        world.story.tell("world", "the engine's answers to bot \(process.number) take a second")
+        connection.lateness = .milliseconds(1_000 + numbers.below(500))
+        scheduler.after(.milliseconds(numbers.below(10_000))) { [self] in
+            guard connection.lateness != nil else { return }
+            connection.lateness = nil
+            cutOff(process, connection)
+        }
+    }
+
+    /// A member does not reach the engine, or it gets no answers. It may not reach the gateway for a part of its lease.
+    private func cutOff(_ process: BotProcess, _ connection: EngineConnection) {
+        if numbers.chance(2), let gateway = process.connection {
+            world.story.tell("world", "bot \(process.number) can't reach the gateway")
+            gateway.isCutOff = true
+            scheduler.after(.milliseconds(numbers.below(6_000))) { gateway.isCutOff = false }
+        }
         let lost = numbers.pick([EngineConnection.LostCalls.requests, .answers])
         note(.cutOffMember, "the \(lost.rawValue) of bot \(process.number) to the engine are lost")
         connection.lostCalls = lost

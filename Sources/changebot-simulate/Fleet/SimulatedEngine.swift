@@ -33,6 +33,8 @@ final class SimulatedEngine: @unchecked Sendable {
     struct Call {
         let process: Scheduler.Owner
         let lost: EngineConnection.LostCalls?
+        /// How long its answer takes; nil: as usual.
+        let lateness: Duration?
         /// Whether it may change something: if there is no answer, this is unknown.
         let isChange: Bool
     }
@@ -92,7 +94,7 @@ final class SimulatedEngine: @unchecked Sendable {
         }
         let fault = outage == nil && call.lost == nil ? world.faults.ofNextCall() : nil
         let isLost = fault == .lostEngineAnswer && numbers.chance(3)
-        let delay = fault == .lateEngineAnswer ? Duration.milliseconds(500 + numbers.below(4_000)) : nil
+        let delay = fault == .lateEngineAnswer ? Duration.milliseconds(500 + numbers.below(4_000)) : call.lateness
         scheduler.after(.nanoseconds(arrival - scheduler.uptime)) { [self] in
             if outage == .unreachable {
                 return scheduler.after(latency) { reply(.failure(WorkLogError.unavailable("connection refused"))) }

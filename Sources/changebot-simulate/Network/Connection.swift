@@ -73,6 +73,8 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
     /// Tests of the other scheme.
     private var probes = 0
     private var numbers: SplitMix64
+    /// Whether the process can't reach the gateway.
+    var isCutOff = false
 
     init(_ world: World, of owner: Scheduler.Owner, seed: UInt64) {
         (self.world, self.owner) = (world, owner)
@@ -116,7 +118,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
 
     private func outage(of target: Target) -> FaultKind? {
         switch target {
-        case .gateway: world.isGatewayAway ? .outage : nil
+        case .gateway: world.isGatewayAway || isCutOff ? .outage : nil
         case .server(let server, _): world.servers.isAway(server) ? .serverOutage : nil
         }
     }

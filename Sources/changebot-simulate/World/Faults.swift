@@ -67,7 +67,8 @@ enum FaultKind: String, CaseIterable {
     case engineOutage = "engine-outage"
     /// The engine is replaced by an older copy.
     case engineRestore = "engine-restore"
-    /// A member can't reach the engine, or gets no answers from it.
+    /// A member can't reach the engine, or gets no answers from it. Sometimes they are late at first, and sometimes it
+    /// can't reach the gateway either for a moment.
     case cutOffMember = "cut-off-member"
     /// A member does nothing for up to 90 seconds, then continues.
     case pausedMember = "paused-member"

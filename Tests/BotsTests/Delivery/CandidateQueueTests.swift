@@ -57,19 +57,26 @@ import Testing
     }
 
     /// Otherwise the event about an older revision would follow that about the one that was read.
-    @Test(arguments: [false, true]) func changeThatArrivedDuringAReadIsReadAgain(isDeleted: Bool) async throws {
+    @Test(arguments: [false, true]) func changeThatArrivesAfterAReadIsReadAgain(isDeleted: Bool) async throws {
         let queue = CandidateQueue()
-        var all = candidates(["a", "a", "b", "b"], bytes: 10)
+        await queue.noteRequest()
+        var all = candidates(["a", "b", "a", "b", "a"], bytes: 10)
         for index in all.indices { all[index].content.isDeleted = isDeleted }
-        await queue.submit(all)
-        let taken = await queue.take(limit: 9, byteLimit: 1000)
-        let freed = await queue.dropWaiting(of: ["a", "c"])
-        #expect(freed == CandidateQueue.FreedMemory(bytes: isDeleted ? 0 : 30, documents: 0))
+        await queue.submit(Array(all[..<2]))
+        var taken = await queue.take(limit: 9, byteLimit: 1000)
+        _ = await queue.mergeWaiting(into: &taken[0])
+        let freed = await queue.submit(Array(all[2..<4]))
+        #expect(freed == CandidateQueue.FreedMemory(bytes: 30, documents: 0))
         await queue.release(taken)
         let left = await queue.take(limit: 9, byteLimit: 1000)
         #expect(left.map(\.id) == ["a", "b"])
-        #expect(left.map(\.content.isUnread) == [!isDeleted, false])
-        #expect(left.map(\.content.cost) == [isDeleted ? 30 : 0, 30])
+        #expect(left.map(\.content.isUnread) == [true, false])
+        #expect(left.map(\.content.cost) == [0, 30])
+        // The next answer is newer than what was read.
+        await queue.release(left)
+        await queue.noteRequest()
+        await queue.submit([all[4]])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.content.isUnread) == [false])
     }
 
     /// Otherwise a conflict that has arisen while an earlier change waited would not be resolved.
@@ -177,6 +184,13 @@ import Testing
         var first = await queue.take(limit: 9, byteLimit: 1000)
         let nothing = await queue.mergeWaiting(into: &first[0])
         #expect(nothing == CandidateQueue.FreedMemory() && !first[0].content.isDeleted)
+    }
+
+    /// Regression: if other documents of the same batch had to be read, it was decided as a deletion.
+    @Test func documentThatIsNoLongerVisibleIsNotDecidedAsADeletion() {
+        var progress = CandidateProgress(Candidate(ofLost: "a", RevisionID("2-a"), sequence: nil))
+        _ = progress.take(.tombstone(nil))
+        #expect(progress.candidate.content.isLost)
     }
 
     /// A log names only the revision of a deletion.
