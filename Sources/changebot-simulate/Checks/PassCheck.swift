@@ -30,13 +30,13 @@ struct PassCheck {
     func checkAtQuietMoment(_ gateway: SimulatedGateway, _ scheduler: Scheduler) throws {
         let now = scheduler.wallSeconds
         let due = Scenario.passTime(before: now - Self.delay)
-        let dueUptime = scheduler.uptime - Int64(now - due) * 1_000_000_000
+        let dueUptime = Int64(due) * 1_000_000_000 - scheduler.wallLead
         // While the clock shows a time again, no pass is due again.
         guard let knownSince, knownSince < dueUptime, jumps.allSatisfy({ $0.uptime < dueUptime && $0.seconds < due })
         else { return }
         for id in gateway.ids {
             guard let winner = gateway.documents[id]?.winner, Scenario.waitsForPass(winner),
-                let changed = changes[id], changed < dueUptime - 1_000_000_000
+                let changed = changes[id], changed < dueUptime
             else { continue }
             throw Violation(
                 guarantee: .times, detail: "\(id) \(winner.id.short) was there at \(due), but no pass has changed it")
