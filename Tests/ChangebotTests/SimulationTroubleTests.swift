@@ -30,6 +30,33 @@ import Testing
         #expect(try result.output.contains(Regex("guarantee  \(guarantee)")), "\(result.output)")
     }
 
+    /// Rare: the stated seed, with much of this trouble. Without the error, the guarantees hold.
+    @Test(
+        arguments: [
+            (
+                "outdated-waiting", "4", "couchdb", "40", "outage,late-answer=0.1,failed-row",
+                "Webhooks arrive at least once"
+            ),
+            ("outdated-winner", "4", "couchdb", "8", "late-answer=0.15", "2. Rules change only what they name"),
+            (
+                "forgotten-leaves", "1", "sync-gateway", "12", "late-answer=0.1,server-outage=1",
+                "1. The checkpoint never passes unfinished work"
+            ),
+        ])
+    func rareErrorIsFound(
+        error: (name: String, seed: String, gateway: String, documents: String, faults: String, guarantee: String)
+    ) async throws {
+        let options = [
+            "--seed", error.seed, "--gateway", error.gateway, "--documents", error.documents, "--steps", "9000",
+            "--faults", error.faults,
+        ]
+        let result = try await Program.simulate(options)
+        #expect(result.code == 0, "\(result.output)\(result.errors)")
+        let broken = try await Program.simulate(options + ["--break", error.name])
+        #expect(broken.code == 1, "\(broken.errors)")
+        #expect(broken.output.contains("guarantee  \(error.guarantee)"), "\(broken.output)")
+    }
+
     /// One kind alone, in each round: the guarantees hold.
     @Test(
         arguments: [
