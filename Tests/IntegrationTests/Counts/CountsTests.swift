@@ -156,6 +156,21 @@ import Testing
         }
     }
 
+    /// Regression: a count of all documents did not record totals that are zero.
+    @Test func changeOfAnEmptyTotalIsCorrectedAfterTheStateWasLost() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a")])
+            try await bed.runOnce(rules)
+            try await delete(bed, "t1")
+            try await bed.runOnce(rules)
+            try await bed.runOnce(rules, state: "another")
+            try await change(bed, ("counts:a", #"{"_id":"counts:a","type":"counts","list":"a","open":9}"#))
+            try await bed.runOnce(rules, state: "another")
+            try await expect(bed, "a", "0 0 0")
+        }
+    }
+
     /// The restored state does not know the document with totals that was written since, and the feed has no change left
     /// that names it.
     @Test func restoredStateIsRecounted() async throws {

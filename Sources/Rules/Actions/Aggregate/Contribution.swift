@@ -24,17 +24,13 @@ package struct AggregateRule: Sendable {
     /// The members that each of its documents has from the beginning with the same value.
     let literalMembers: [(name: String, value: JSONText)]
 
-    /// Whether a document may hold non-zero totals of this rule that the state no longer records. Never, if the rule's
-    /// documents have no members that identify them.
+    /// Whether a document may hold totals of this rule that the state does not record: also zeros, so that it is known
+    /// when another client changes them. Never, if the rule's documents have no members that identify them.
     package func mayHoldTotals(_ document: JSONValue) -> Bool {
         guard !literalMembers.isEmpty else { return false }
         let hasMarks = literalMembers.allSatisfy { mark in
             document[mark.name].map { $0.isEquivalent(to: mark.value.root) } ?? false
         }
-        return hasMarks
-            && members.contains { name in
-                guard let value = document[name] else { return false }
-                return value.kind != .number || DecimalAmount(number: value.bytes) != .zero
-            }
+        return hasMarks && members.contains { document[$0] != nil }
     }
 }
