@@ -16,8 +16,8 @@ struct SimulationSettings {
     var breakage: Breakage?
     /// Which rules a bot alone has.
     var extent = Scenario.Extent.full
-    /// Which rules the bot has. Fleets have only basic ones.
-    var rules: Scenario.Extent { members > 1 ? .basic : extent }
+    /// Which rules the bot has.
+    var rules: Scenario.Extent { members > 1 && extent == .full ? .shared : extent }
     /// Whether each event is printed.
     var showsStory = false
 

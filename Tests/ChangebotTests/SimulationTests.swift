@@ -19,14 +19,14 @@ import Testing
 
     /// A child process tells the same story as a process of its own.
     @Test func guaranteesHold() async throws {
-        let result = try await simulate("--seed", "46", "--seeds", "2", "--steps", "8000")
+        let result = try await simulate("--seed", "13", "--seeds", "2", "--steps", "8000")
         #expect(result.code == 0, "\(result.output)\(result.errors)")
         for kind in ["lost-answer", "kill", "power-failure", "torn-write", "server-outage", "user conflicts"] {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(kind) }
             #expect(line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0 > 0, "\(kind)")
         }
         let alone = try #require(
-            try await simulate("--seed", "47", "--steps", "8000").output.split(separator: "\n").first)
+            try await simulate("--seed", "14", "--steps", "8000").output.split(separator: "\n").first)
         #expect(result.output.split(separator: "\n").contains(alone))
     }
 
@@ -36,44 +36,44 @@ import Testing
     @Test(
         arguments: [
             ("lost-put", 1, "1. Other documents are written first"),
-            ("lost-write", 2, "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
-            ("early-checkpoint", 3, "1. The checkpoint never passes unfinished work"),
+            ("lost-write", 1, "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
+            ("early-checkpoint", 1, "1. The checkpoint never passes unfinished work"),
             (
-                "overwritten-edit", 2,
+                "overwritten-edit", 3,
                 "(1. |2. Rules change only what they name|5. No edit is overwritten|The simulation)"
             ),
             ("rewritten-number", 1, "2. Rules change only what they name"),
-            ("endless-rule", 5, "(2. Rules change only what they name|Counts are right)"),
+            ("endless-rule", 6, "(2. Rules change only what they name|Counts are right)"),
             ("lost-attachment", 1, "2. Rules change only what they name"),
             ("cut-download", 9, "2. Rules change only what they name"),
             ("lost-event", 5, "1. (Other documents are written first|The checkpoint never passes unfinished work)"),
             ("new-event-id", 3, "Webhooks arrive at least once"),
-            ("wrong-computation", 2, "2. Rules change only what they name"),
-            ("lost-resolution", 1, "1. The checkpoint never passes unfinished work"),
-            ("deleted-winner", 1, "2. Rules change only what they name"),
-            ("lost-total", 13, "Counts are right"),
-            ("forgotten-contribution", 8, "Counts are right"),
-            ("fast-clock", 1, "No time is missed"),
-            ("forgotten-timer", 1, "(No time is missed|1. The checkpoint never passes unfinished work)"),
+            ("wrong-computation", 1, "2. Rules change only what they name"),
+            ("lost-resolution", 8, "1. The checkpoint never passes unfinished work"),
+            ("deleted-winner", 3, "2. Rules change only what they name"),
+            ("lost-total", 36, "Counts are right"),
+            ("forgotten-contribution", 1, "Counts are right"),
+            ("fast-clock", 3, "No time is missed"),
+            ("forgotten-timer", 4, "(No time is missed|1. The checkpoint never passes unfinished work)"),
             ("half-line", 10, "Emitted lines appear at least once"),
-            ("lost-box", 2, "1. Other documents are written first"),
-            ("lost-merge", 4, "2. Rules change only what they name"),
-            ("lost-item", 1, "1. Other documents are written first"),
+            ("lost-box", 3, "1. Other documents are written first"),
+            ("lost-merge", 5, "2. Rules change only what they name"),
+            ("lost-item", 5, "1. Other documents are written first"),
             ("skipped-put", 1, "1. Other documents are written first"),
             ("vanished-dead-letter", 1, "1. The checkpoint never passes unfinished work"),
             ("dropped-change", 1, "(1. Nothing is lost|Counts are right|A budget limits the use of memory)"),
-            ("passing-checkpoint", 2, "1. The checkpoint never passes unfinished work"),
+            ("passing-checkpoint", 1, "1. The checkpoint never passes unfinished work"),
             ("skipped-line", 1, "1. (The checkpoint never passes unfinished work|Other documents are written first)"),
-            ("skipped-related", 1, "1. Other documents are written first"),
-            ("skipped-pass", 2, "No time is missed"),
-            ("outdated-put", 3, "1. No put is outdated"),
-            ("foreign-own-write", 8, "3. No loops"),
-            ("foreign-leaf", 8, "3. No loops"),
+            ("skipped-related", 5, "1. Other documents are written first"),
+            ("skipped-pass", 7, "No time is missed"),
+            ("outdated-put", 10, "1. No put is outdated"),
+            ("foreign-own-write", 1, "3. No loops"),
+            ("foreign-leaf", 10, "3. No loops"),
             ("uncounted-decision", 1, "Counts are right"),
-            ("unread-retry", 3, "7. An outage causes no dead letters"),
-            ("unclosed-ticket", 10, "The checkpoint is saved soon"),
-            ("accepted-refusal", 2, "1. The checkpoint never passes unfinished work"),
-            ("ignored-timer", 1, "The bot keeps running"),
+            ("unread-retry", 6, "7. An outage causes no dead letters"),
+            ("unclosed-ticket", 1, "The checkpoint is saved soon"),
+            ("accepted-refusal", 1, "1. The checkpoint never passes unfinished work"),
+            ("ignored-timer", 40, "The bot keeps running"),
         ])
     func errorIsFound(error: (name: String, seed: Int, guarantee: String)) async throws {
         let result = try await simulate(
@@ -85,10 +85,9 @@ import Testing
     /// In one simulation of 20,000 steps. They need situations that last long, or that are rare.
     @Test(
         arguments: [
-            ("wrong-digest", 8, "1. The checkpoint never passes unfinished work"),
-            ("merged-tombstone", 3, "1. The checkpoint never passes unfinished work"),
-            ("kept-dead-letter", 2, "7. An outage causes no dead letters"),
-            ("endless-answer", 27, "3. No loops"),
+            ("wrong-digest", 10, "1. The checkpoint never passes unfinished work"),
+            ("merged-tombstone", 8, "1. The checkpoint never passes unfinished work"),
+            ("kept-dead-letter", 3, "7. An outage causes no dead letters"),
         ])
     func lastingErrorIsFound(error: String, seed: Int, guarantee: String) async throws {
         let result = try await simulate("--seed", String(seed), "--steps", "20000", "--break", error)
@@ -103,14 +102,12 @@ import Testing
         #expect(result.output.contains(": room in the memory budget"))
     }
 
-    /// Rare faults. All but the last were in the bot, and the simulation had found them. A revision of the bot that won
-    /// again, after another branch was deleted, was not counted. A document was read again while a list of its leaves was
-    /// outdated, and its last leaf was deleted.
+    /// Rare faults. The first was in the bot, and the simulation had found it: a revision of the bot that won again, after
+    /// another branch was deleted, was not counted.
     @Test(
         arguments: [
             ("28", "sync-gateway", "40", "basic", "uncounted-own-write"),
-            ("3", "sync-gateway", "10", "basic", "outdated-leaves"),
-            ("14", "sync-gateway", "10", "full", "skipped-start"),
+            ("1", "sync-gateway", "10", "full", "skipped-start"),
         ])
     func rareFaultIsFound(
         seed: String, gateway: String, documents: String, rules: String, fault: String

@@ -35,6 +35,14 @@ final class StateCheck {
         (try? database.read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT * FROM schedule)") }) ?? false
     }
 
+    /// The documents that a rule with `enter` or `leave` remembers as matching.
+    func documents(rememberedBy rule: String) -> Set<String> {
+        let sql = "SELECT id, seen FROM last_seen JOIN comparing_rule ON number = rule WHERE name = ?"
+        let rows = try? database.read { try Row.fetchAll($0, sql: sql, arguments: [Data(rule.utf8)]) }
+        let matching = (rows ?? []).filter { ($0["seen"] as Data).first.map { $0 & 1 == 1 } ?? false }
+        return Set(matching.map { String(decoding: $0["id"] as Data, as: UTF8.self) })
+    }
+
     /// A timer that waits.
     struct Timer: Hashable {
         let id: String

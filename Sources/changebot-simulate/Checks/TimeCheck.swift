@@ -8,6 +8,9 @@ struct TimeCheck {
     /// The times at which the wall clock jumped back, with the time that it had shown.
     private var jumps: [(uptime: Int64, seconds: Int)] = []
 
+    /// How many seconds late a rule may fire in the quiet time.
+    private static let lateness = 10
+
     mutating func noteJump(_ scheduler: Scheduler) { jumps.append((scheduler.uptime, scheduler.wallSeconds)) }
 
     /// A rule does not fire before its time.
@@ -18,14 +21,22 @@ struct TimeCheck {
         _ document: StoredDocument, _ revision: StoredRevision, replacing parent: StoredRevision?,
         _ scheduler: Scheduler
     ) throws {
-        guard let parent, let due = Scenario.time(of: parent, before: revision), due > scheduler.wallSeconds else {
-            return
-        }
+        guard let parent, let due = Scenario.time(of: parent, before: revision) else { return }
+        if document.id == Scenario.lateReminder { return try checkPunctual(due, scheduler) }
+        guard due > scheduler.wallSeconds else { return }
         let wasLater = jumps.contains { $0.seconds >= due && scheduler.uptime - $0.uptime < Self.decisionTime }
         guard !wasLater else { return }
         throw Violation(
             guarantee: .times,
             detail: "\(document.id) \(parent.id.short) is due at \(due), and it fired at \(scheduler.wallSeconds)")
+    }
+
+    /// - Throws: ``Violation``.
+    private func checkPunctual(_ due: Int, _ scheduler: Scheduler) throws {
+        guard !(due...due + Self.lateness).contains(scheduler.wallSeconds) else { return }
+        throw Violation(
+            guarantee: .times,
+            detail: "\(Scenario.lateReminder) was due at \(due), and it fired at \(scheduler.wallSeconds)")
     }
 
     /// At a quiet moment: what is due has fired, and the state has a timer for everything else. It may have others: a

@@ -12,6 +12,8 @@ struct Violation: Error {
         case times = "No time is missed"
         case webhooks = "Webhooks arrive at least once"
         case edges = "A rule fires once for each edge"
+        case doors = "No edge is missed"
+        case rate = "A busy document is written at most 30 times a minute"
         case checkpointAge = "The checkpoint is saved soon"
         case lines = "Emitted lines appear at least once"
         case deadLetters = "7. An outage causes no dead letters"

@@ -40,7 +40,12 @@ struct WriteCheck {
         if revision.isReplicated { throw conflicts.violation(document, revision) }
         written[document.id, default: (0, 0)].bots += 1
         if Scenario.isTotal(document.id) { return try TotalCheck.checkWrite(document, revision, replacing: parent) }
-        if let put = Scenario.putBody(document.id) { return try checkPut(document, revision, parent, put) }
+        let isDomino = Scenario.domino(document.id) != nil
+        if let put = Scenario.putBody(document.id), !isDomino || parent == nil {
+            // Rules apply to it.
+            if isDomino { written[document.id, default: (0, 0)].users += 2 }
+            return try checkPut(document, revision, parent, put)
+        }
         try checkOwnWrite(document, revision, parent)
         if Scenario.onlyNotesErrand(revision) { written[document.id, default: (0, 0)].users += 1 }
         let numbers = written[document.id, default: (0, 0)]

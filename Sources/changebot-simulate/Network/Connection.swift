@@ -94,6 +94,7 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                 acting { answer.fail(.tlsFailed(.notTLS), "no TLS") }
             }
         }
+        checkOverlap(target)
         let fault = outage(of: target) ?? world.faults.ofNextRequest(factor: target.isGateway ? 1 : 8)
         let exchange = Exchange(answer, request, target, fault, at: world.scheduler.uptime)
         exchanges[answer.id] = exchange
@@ -107,6 +108,16 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
         if let deadline = request.deadline { limit(exchange, to: deadline) }
         limitIdleTime(exchange)
         world.scheduler.after(latency) { [self] in arrive(exchange) }
+    }
+
+    /// One document is decided at a time, so its events are sent one after the other.
+    private func checkOverlap(_ target: Target) {
+        guard target.isReceiver, let id = target.causes?.first,
+            exchanges.values.contains(where: { $0.target.isReceiver && $0.target.causes?.first == id })
+        else { return }
+        world.checking {
+            throw Violation(guarantee: .webhooks, detail: "bot \(owner) sends two events about \(id) at the same time")
+        }
     }
 
     private func target(of request: HTTPRequest) -> Target? {

@@ -37,8 +37,9 @@ struct ScenarioOptions: ParsableArguments {
 
     @Option(
         help: """
-            The rules of the bot: full, or basic. With basic, no rule emits lines, changes related documents, repeats an \
-            action, merges conflicts or runs over all documents. Default: full.
+            The rules of the bot: full, shared or basic. With shared, as in a fleet, no rule emits lines, changes related \
+            documents, repeats an action, merges conflicts or runs over all documents. With basic, none fires at deletions, \
+            or when a document starts or stops matching, either. Default: full.
             """)
     var rules: Scenario.Extent = .full
 

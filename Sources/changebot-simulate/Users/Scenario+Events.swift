@@ -55,6 +55,7 @@ extension Scenario {
     }
 
     static func mayFailToSend(_ revision: StoredRevision, because reason: String) -> Bool {
+        if mayFailToTell(because: reason) { return true }
         guard sendsEvent(about: revision) else { return false }
         return revision.body["text"] == "\"\"" && reason.contains("refused the event with HTTP 422")
             || reason.contains(" times while the receiver accepts other events")

@@ -1,11 +1,11 @@
 /// The rules about deletions and about own revisions, and what they mean.
 extension Scenario {
-    /// `greet` marks a document, and `farewell` sends an event about its deletion. `errand` marks its document at once, so that `errand-due` fires on a
-    /// revision that the bot has written.
+    /// `greet` marks a document, and `farewell` sends an event about its deletion. `errand` marks its document at once, so
+    /// that `errand-due` fires on a revision that the bot has written.
     static let farewellRules = """
           - name: farewell
             on: [delete]
-            when: { type: visitor }
+            when: { type: { $in: [visitor, errand] } }
             then:
               - webhook: { url: "\(receiverOrigin)/farewells", body: document }
           - name: greet
@@ -25,7 +25,8 @@ extension Scenario {
 
     /// Whether a rule sends an event about a deletion.
     static func saysFarewell(_ revision: StoredRevision) -> Bool {
-        revision.isDeleted && revision.author == .user && revision.body["type"] == #""visitor""#
+        revision.isDeleted && revision.author == .user
+            && [#""visitor""#, #""errand""#].contains(revision.body["type"])
     }
 
     static func visitorEffect(on revision: StoredRevision) -> Effect? {

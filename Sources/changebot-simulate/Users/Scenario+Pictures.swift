@@ -75,6 +75,7 @@ extension Scenario {
         guard case .product(let product) = picture(neededBy: revision) else {
             return mayFailToSend(revision, because: reason) || mayFailToSpread(revision, because: reason)
                 || mayFailToAnswer(revision, because: reason) || mayBeRefused(revision, because: reason)
+                || mayEndChain(revision, because: reason)
                 || isMemo(revision) && reason.hasPrefix("left in conflict: ")
         }
         return product == "ghost"

@@ -13,6 +13,9 @@ extension Scenario {
               - merge: { reminded: true }
         """
 
+    /// Written in the quiet time, so that nothing delays it.
+    static let lateReminder = "evening"
+
     static func computedEffect(on body: DocumentBody) -> Effect? {
         switch body["type"] {
         case #""invoice""#:

@@ -4,7 +4,7 @@ extension Scenario {
 
     static let totalRules = """
           - name: totals
-            when: { type: task, kind: { $type: string } }
+            when: { type: { $in: [task, alarm] }, kind: { $type: string } }
             then:
               - aggregate:
                   into: { jq: '"total." + .kind' }
@@ -41,7 +41,7 @@ extension Scenario {
 
     /// The total to which a document adds.
     private static func total(of body: DocumentBody) -> String? {
-        guard body["type"] == #""task""#, let kind = body["kind"] else { return nil }
+        guard [#""task""#, #""alarm""#].contains(body["type"]), let kind = body["kind"] else { return nil }
         return "total.\(kind.dropFirst().dropLast())"
     }
 }

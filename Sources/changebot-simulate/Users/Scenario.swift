@@ -6,6 +6,8 @@ enum Scenario {
         /// Without lines, related documents, elements, passes and merged conflicts, and without trouble that was added with
         /// them. Stated seeds of mended faults depend on it.
         case basic
+        /// What members of a fleet have: the basic rules, and those about deletions and about starting or stopping to match.
+        case shared
     }
 
     static let accounts = ["red", "green", "blue"]
@@ -38,10 +40,17 @@ enum Scenario {
 
     /// The same rules, and one that matches no document and has another name in each version above 0.
     static func rules(_ extent: Extent, version: Int = 0) -> String {
-        let rules =
-            extent == .basic
-            ? rules
-            : ([rules, lineRules, listRules, memoRules, farewellRules, refusalRules, duelRules].joined(separator: "\n"))
+        let more: [String] =
+            switch extent {
+            case .basic: []
+            case .shared: [farewellRules, doorRules]
+            case .full:
+                [
+                    lineRules, listRules, memoRules, farewellRules, refusalRules, duelRules, doorRules, debateRules,
+                    dominoRules,
+                ]
+            }
+        let rules = ([rules] + more).joined(separator: "\n")
         guard version > 0 else { return rules }
         return rules + """
 
@@ -80,12 +89,14 @@ enum Scenario {
         case #""trash""#: return .delete
         case #""alarm""#, #""meter""#, #""entry""#: return .event
         case #""visitor""#: return visitorEffect(on: revision)
-        case #""errand""#: return errandEffect(on: body)
+        case #""errand""#: return revision.isDeleted ? .event : errandEffect(on: body)
         case #""sealed""#: return body["opened"] == nil ? .merge(member: #""opened":true"#) : nil
         case #""ping""#:
             return body["seen"] == nil ? .merge(member: #""seen":true"#) : revision.author == .user ? .event : nil
         case #""item""#: return body["tagged"] == nil ? .merge(member: #""tagged":true"#) : nil
         case #""duel""#: return body["answered"] == nil ? .merge(member: #""answered":true"#) : nil
+        case #""debate""#: return body["replied"] == nil ? .merge(member: #""replied":true"#) : nil
+        case #""domino""#: return body["fallen"] == nil ? .merge(member: #""fallen":true"#) : nil
         case #""list""#: return body["spread"] == nil ? .merge(member: #""spread":true"#) : nil
         case #""chore""#: return body["swept"] == nil ? .merge(member: #""swept":true"#) : nil
         case #""parcel""#:
@@ -100,7 +111,7 @@ enum Scenario {
     /// The documents that are put before a revision is marked.
     static func puts(_ id: String, _ revision: StoredRevision) -> [String] {
         if let account = account(of: revision) { return ["account.\(account)"] }
-        return (0..<boxes(neededBy: revision)).map { box($0, of: id) }
+        return (0..<boxes(neededBy: revision)).map { box($0, of: id) } + dominoes(neededBy: id, revision)
     }
 
     /// The account to which an order is not copied yet.
@@ -113,7 +124,7 @@ enum Scenario {
 
     /// The body of a document that a rule puts; nil if no rule puts one with this id.
     static func putBody(_ id: String) -> String? {
-        guard id.hasPrefix("account.") else { return boxBody(id) }
+        guard id.hasPrefix("account.") else { return boxBody(id) ?? dominoBody(id) }
         return #"{"type":"account","name":"\#(id.dropFirst("account.".count))"}"#
     }
 }

@@ -36,6 +36,8 @@ final class Users {
         if numbers.chance(40) { return delete("account.\(numbers.pick(Scenario.accounts))") }
         if numbers.chance(80) { return disturbTotal() }
         if extent == .full, actOnSpecial() { return }
+        if extent == .shared, numbers.chance(15), actOnDoor() { return }
+        if extent == .shared, numbers.chance(30) { return visit(numbers.pick(ids)) }
         let id = numbers.pick(ids)
         switch numbers.below(20) {
         case 0, 1: delete(id)
@@ -75,6 +77,12 @@ final class Users {
             let meters = ids.filter { gateway.documents[$0]?.body?["type"] == #""meter""# }
             if meters.isEmpty { return false }
             edit(numbers.pick(meters))
+        case 8: return actOnDoor()
+        case 9 where numbers.chance(6):
+            count += 1
+            let id = Scenario.domino(0, of: count)
+            save("rewrites", id, Scenario.dominoBody(id) ?? "", [:], nil)
+        case 10 where numbers.chance(8): debate()
         case 5 where numbers.chance(8):
             count += 1
             let winner = gateway.documents[Scenario.duel]?.winner
@@ -86,14 +94,57 @@ final class Users {
         return true
     }
 
+    /// A door opens or closes, and sometimes changes again soon.
+    ///
+    /// - Returns: Whether there is one.
+    private func actOnDoor() -> Bool {
+        let doors = ids.filter { gateway.documents[$0]?.winner.map(Scenario.isDoor) == true }
+        guard !doors.isEmpty else { return false }
+        let id = numbers.pick(doors)
+        turn(id)
+        if numbers.chance(2) {
+            gateway.scheduler.after(.milliseconds(numbers.below(numbers.pick([5, 50, 500])))) { [self] in turn(id) }
+        }
+        return true
+    }
+
+    private func turn(_ id: String) {
+        guard let winner = gateway.documents[id]?.winner, Scenario.isDoor(winner) else { return }
+        let members = winner.body.members.filter { $0.name != "open" }.map { String(decoding: $0.bytes, as: UTF8.self) }
+        let isOpen = Scenario.isOpenDoor(winner)
+        save("edits", id, "{\((members + [#""open":\#(!isOpen)"#]).joined(separator: ","))}", [:], winner.id)
+    }
+
+    /// An app writes something new into a document.
+    func debate() {
+        count += 1
+        let winner = gateway.documents[Scenario.debate]?.winner
+        save(
+            "rewrites", Scenario.debate, #"{"type":"debate","n":\#(count)}"#, [:],
+            winner?.isDeleted == true ? nil : winner?.id)
+    }
+
+    /// In the quiet time.
+    func actLate() {
+        guard actions.values.reduce(0, +) < limit else { return }
+        if numbers.chance(2) { disturbTotal() }
+        guard extent == .full else { return }
+        count += 1
+        let body = #"{"type":"reminder","n":\#(count),"text":"a","dueAt":\#(newTime([5]))}"#
+        save("rewrites", Scenario.lateReminder, body, [:], gateway.documents[Scenario.lateReminder]?.winner?.id)
+    }
+
     /// A document that is soon deleted again.
     private func visit(_ id: String) {
         count += 1
         let winner = gateway.documents[id]?.winner
-        let body = #"{"type":"visitor","n":\#(count),"text":"a"}"#
+        let body =
+            numbers.chance(3)
+            ? #"{"type":"errand","n":\#(count),"text":"\#(numbers.pick(["a", ""]))","dueAt":\#(newTime([-25, 0]))}"#
+            : #"{"type":"visitor","n":\#(count),"text":"a"}"#
         save("rewrites", id, body, [:], winner?.isDeleted == true ? nil : winner?.id)
         gateway.scheduler.after(.milliseconds(numbers.below(numbers.pick([5, 50, 500])))) { [self] in
-            if gateway.documents[id]?.winner?.body["type"] == #""visitor""# { delete(id) }
+            if [#""visitor""#, #""errand""#].contains(gateway.documents[id]?.winner?.body["type"]) { delete(id) }
         }
     }
 
@@ -208,6 +259,9 @@ final class Users {
         return time
     }
 
+    /// The numbers of the bodies in ``newBody()`` that fleets have besides the basic ones.
+    private static let sharedKinds = [38, 40, 45, 46, 47, 48]
+
     private func note(_ verb: String) { actions[verb, default: 0] += 1 }
 
     /// With what careless programs damage: digits that a double can't hold, the spelling of numbers, escapes, blanks,
@@ -218,7 +272,8 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        switch numbers.below(extent == .full ? 45 : 22) {
+        let kind = numbers.below(extent == .full ? 49 : 22)
+        switch extent == .shared && numbers.chance(4) ? numbers.pick(Self.sharedKinds) : kind {
         case 0...4: members += [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
         case 5: members.append(#""type":"trash""#)
         case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
@@ -247,6 +302,8 @@ final class Users {
         case 42: members.append(#""type":"sealed""#)
         case 43: members += [#""type":"order""#, #""account":"grey""#]
         case 44: members.append(#""type":"meter""#)
+        case 45, 46: members += [#""type":"door""#, #""open":\#(numbers.chance(2))"#]
+        case 47, 48: members += [#""type":"alarm""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
         default: members.append(#""type":"note""#)
         }
         for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }

@@ -106,6 +106,7 @@ final class Operations {
         let rules = Scenario.rules(world.extent, version: rulesVersion % 3)
         Disk.replace(World.rulesFile, by: Array(rules.utf8))
         world.checks.events.noteOtherRules(at: scheduler.uptime)
+        world.checks.rates.noteOtherRules()
         for process in world.fleet.processes { process.reload() }
     }
 

@@ -10,6 +10,9 @@ extension World {
         var passes = PassCheck()
         var letters = DeadLetterCheck()
         var duels = DuelCheck()
+        var rates = RateCheck()
+        var chains = ChainCheck()
+        var doors = DoorCheck()
         var times = TimeCheck()
         var logins = LoginCheck()
         var progress = ProgressCheck()
@@ -40,6 +43,7 @@ extension World {
         mutating func noteOtherIDs() {
             events.noteReset()
             edges.noteRestart()
+            doors.noteRestart()
             lines.noteReset()
         }
 

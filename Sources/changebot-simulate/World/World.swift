@@ -47,7 +47,10 @@ final class World {
                 checks.related.note(document, revision)
                 checks.passes.note(document, at: scheduler.uptime)
                 checks.letters.note(document, revision, at: scheduler.uptime)
+                checks.doors.note(document)
+                try checks.chains.note(document, revision, trouble: faults.counts.values.reduce(0, +))
                 undo(document, revision, parent)
+                contradict(document, revision)
                 if revision.author != .user, !revision.isReplicated {
                     try checks.events.checkWrite(document, replacing: parent)
                     try checks.lines.checkWrite(document, replacing: parent)
@@ -64,7 +67,10 @@ final class World {
             }
         }
         servers.receiver.note = { [unowned self] request, isAccepted in
-            checking { try checks.events.note(request, isAccepted: isAccepted, gateway) }
+            checking {
+                if Scenario.isDoorEvent(request) { return try checks.doors.note(request, gateway) }
+                try checks.events.note(request, isAccepted: isAccepted, gateway)
+            }
         }
         fleet.machines[0].disk.lines.note = { [unowned self] line in
             checking { try checks.lines.note(line, from: scheduler.owner, gateway) }
@@ -126,11 +132,14 @@ final class World {
         act()
         planOutages()
         fleet.start()
-        run(for: .milliseconds(5_000 + numbers.below(60_000)), until: limit)
+        // Members of a fleet take many steps in a second.
+        let longest = fleet.isShared ? numbers.pick([1_000, 15_000, 60_000]) : 60_000
+        run(for: .milliseconds(5_000 + numbers.below(longest)), until: limit)
         operations.endRound()
         servers.comeBack()
         faults.endRound()
         story.tell("world", "quiet")
+        actLate()
         // The longest answer takes two minutes, and a document may be written 30 times a minute.
         let quiet = fleet.isShared && !faults.mayOccur ? Duration.seconds(120) : .seconds(400)
         let end = scheduler.uptime + quiet.nanoseconds
@@ -167,6 +176,15 @@ final class World {
         guard isActive else { return }
         users.act()
         scheduler.after(users.pause()) { [self] in act() }
+    }
+
+    /// Users do a little in the quiet time, when nothing that follows can hide that it is missed.
+    private func actLate() {
+        guard extent != .basic else { return }
+        // The longest answer takes two minutes. The quiet time of a fleet may be short.
+        scheduler.after(fleet.isShared ? .seconds(1) : .seconds(210)) { [self] in
+            if !isActive { users.actLate() }
+        }
     }
 
     private func planOutages() {
@@ -269,6 +287,11 @@ final class World {
         try TotalCheck.checkAtQuietMoment(gateway)
         try checks.related.checkAtQuietMoment(gateway)
         try checks.passes.checkAtQuietMoment(gateway, scheduler)
+        try checks.doors.checkAtQuietMoment(gateway, fleet.openState()) { document, revision in
+            checks.isExcused(document, revision)
+                || fleet.openState()?.deadLetters().contains { $0.id == document.id && $0.revision == revision.id }
+                    == true
+        }
         try checks.times.checkAtQuietMoment(gateway, fleet.openState(), scheduler, checks.isExcused)
         if !fleet.isShared {
             try CheckpointCheck.checkAtQuietMoment(
