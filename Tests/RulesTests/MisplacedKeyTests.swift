@@ -81,6 +81,11 @@ import Testing
                 + "indented further, or in its braces"
         ),
         (
+            "  - name: a\n    when: {}\n    then:\n    - detach: image\n      blob: image",
+            "r.yaml:7:7: 'blob' does not belong here; write it in the value of 'detach', "
+                + "indented further, or in its braces"
+        ),
+        (
             "  - {name: a, when: {}, then: [put: {id: x, document: {}, for_each: '.a[]'}]}",
             "r.yaml:3:59: 'for_each' does not belong here; write it next to the action, at the same level"
         ),

@@ -46,6 +46,10 @@ import Testing
             when: {}
             then:
               - resolve: { policy: merge, date: at }
+          - name: three
+            when: { type: task }
+            then:
+              - aggregate: { into: total, document: { of: tasks }, count: { done: { complete: true } } }
         """
     private static let json = """
         {"version": 1, "rules": [{"name": "one", "on": ["change"], "when": {"type": {"$in": ["task", 1.10]},
@@ -76,6 +80,10 @@ import Testing
             if bytes.isEmpty { bytes = [0x20] }
         }
         return bytes
+    }
+
+    @Test func textHasAllActions() {
+        #expect(ActionRegistry.names.filter { !Self.yaml.contains("\($0):") } == [])
     }
 
     @Test(arguments: [("r.yaml", yaml), ("r.json", json)])

@@ -70,7 +70,8 @@ import Testing
         ),
         (
             rule("name: a, when: {}, then: [x]"),
-            "3:32: an action must be an object with the keys attach, detach, merge, patch, expire, delete, put, related, emit, webhook, aggregate, resolve, for_each, not text"
+            "3:32: an action must be an object with the keys \(ActionRegistry.names.joined(separator: ", ")), for_each, "
+                + "not text"
         ),
         (rule("name: a, when: {}, then: [{}]"), "3:32: each list element must be one action, not 0"),
         (

@@ -18,11 +18,27 @@ import Testing
         return Set(object.members.compactMap { $0.name.string })
     }
 
-    /// The known keys, according to the reader's error about an unknown key.
-    private static func known(_ file: String) throws -> Set<String> {
-        let error = try #require(errors(file).first { $0.contains("nown here: ") }, "\(errors(file))")
-        let list = try #require(error.components(separatedBy: "nown here: ").last)
-        return Set(list.components(separatedBy: ", "))
+    /// The known keys, according to the reader's error about an unknown key. Nil if there is no such error.
+    private static func known(_ file: String) -> Set<String>? {
+        errors(file).first { $0.contains("nown here: ") }?.components(separatedBy: "nown here: ").last
+            .map { Set($0.components(separatedBy: ", ")) }
+    }
+
+    /// The keys of the object that a schema describes, alone or as one of several forms. Empty if it has no fixed keys.
+    private static func keys(_ schema: JSONValue, _ definitions: JSONValue) -> Set<String> {
+        if let reference = schema["$ref"]?.string?.components(separatedBy: "/").last {
+            return reference == "computed" ? [] : definitions[reference].map { keys($0, definitions) } ?? []
+        }
+        let isFixed = schema["additionalProperties"]?.kind == .false
+        let own = isFixed ? schema["properties"]?.members.compactMap { $0.name.string } ?? [] : []
+        let forms = ["oneOf", "anyOf"].compactMap { schema[$0] }.flatMap { $0.elements.map { keys($0, definitions) } }
+        return forms.reduce(Set(own)) { $0.union($1) }
+    }
+
+    private static func lines(ofPage name: String) throws -> [Substring] {
+        let page = file.deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Sources/changebot/changebot.docc/Guide/\(name).md")
+        return try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
     }
 
     private static func rule(_ body: String) -> String { "version: 1\nrules:\n  - {name: a, \(body)}\n" }
@@ -44,16 +60,11 @@ import Testing
     @Test(arguments: [
         (["properties"], "more: 1\n"),
         (["definitions", "rule", "properties"], rule("more: 1, when: {}, then: []")),
-        (["definitions", "attach", "properties"], rule("when: {}, then: [{attach: {more: 1}}]")),
-        (["definitions", "put", "properties"], rule("when: {}, then: [{put: {more: 1}}]")),
-        (["definitions", "emit", "properties"], rule("when: {}, then: [{emit: {more: 1}}]")),
         (
             ["definitions", "emit", "properties", "rotate", "properties"],
             rule("when: {}, then: [{emit: {file: a, rotate: {more: 1}}}]")
         ),
         (["definitions", "event", "properties"], rule("when: {}, then: [{emit: {file: a, event: {more: 1}}}]")),
-        (["definitions", "related", "properties"], rule("when: {}, then: [{related: {more: 1}}]")),
-        (["definitions", "webhook", "properties"], rule("when: {}, then: [{webhook: {more: 1}}]")),
         (
             ["definitions", "webhook", "properties", "response", "properties"],
             rule("when: {}, then: [{webhook: {url: 'http://h', response: {more: 1}}}]")
@@ -62,8 +73,6 @@ import Testing
             ["definitions", "webhook", "properties", "signature", "oneOf", "1", "properties"],
             rule("when: {}, then: [{webhook: {url: 'http://h', secret_files: s, signature: {more: 1}}}]")
         ),
-        (["definitions", "aggregate", "properties"], rule("when: {}, then: [{aggregate: {more: 1}}]")),
-        (["definitions", "resolution", "properties"], rule("when: {}, then: [{resolve: {more: 1}}]")),
         (["definitions", "test", "properties"], test("more: 1")),
         (["definitions", "expectation", "properties"], test("given: {}, expect: {more: 1}")),
         (["definitions", "expectedFile", "properties"], test("given: {}, expect: {attachments: {a: {more: 1}}}")),
@@ -76,7 +85,7 @@ import Testing
             }
         }
         let object = try #require(at(path))
-        #expect(Set(object.members.compactMap { $0.name.string }) == (try Self.known(file)))
+        #expect(Set(object.members.compactMap { $0.name.string }) == Self.known(file), "\(errors(file))")
         let owner = try #require(at(path.dropLast()))
         #expect(owner["additionalProperties"]?.kind == .false)
     }
@@ -86,19 +95,47 @@ import Testing
         #expect(try Self.names("definitions", "action", "properties") == keys)
     }
 
+    @Test(arguments: ActionRegistry.names) func actionItsReaderAndTheSchemaHaveTheSameKeys(name: String) throws {
+        let keys = Set(try #require(ActionRegistry.action(named: name)).keys)
+        let file = Self.rule("when: {}, then: [{\(name): {unknownKey: 1}}]")
+        #expect((Self.known(file) ?? []) == keys, "\(errors(file))")
+        let definitions = try #require(try Self.schema().root["definitions"])
+        let action = try #require(definitions["action"]?["properties"]?[name])
+        #expect(Self.keys(action, definitions) == keys)
+    }
+
     @Test func schemaHasASnippetOfEachAction() throws {
         let snippets = try #require(try Self.schema().root["definitions"]?["action"]?["defaultSnippets"]).elements
         let actions = snippets.compactMap { $0["body"]?.members.first { _ in true }?.name.string }
         #expect(Set(actions) == Set(ActionRegistry.names))
     }
 
+    /// A snippet with the default of each place: `${1:name}`.
+    @Test func eachSnippetIsAValidAction() throws {
+        let snippets = try #require(try Self.schema().root["definitions"]?["action"]?["defaultSnippets"]).elements
+        for snippet in snippets {
+            let text = String(decoding: try #require(snippet["body"]).bytes, as: UTF8.self)
+            let body = text.replacing(/\$\{\d+:((?:[^}\\]|\\.)*)\}/) { $0.1 }
+                .replacing(#"\\$"#, with: "$")
+            let file = #"{"version": 1, "rules": [{"name": "a", "when": {}, "then": [\#(body)]}]}"#
+            let folder = Self.file.deletingLastPathComponent()
+            #expect(errors(file, path: folder.appending(path: "r.json").path) == [], "\(body)")
+        }
+    }
+
     /// The first column of its first table.
     @Test func actionsPageHasAllActions() throws {
-        let page = Self.file.deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Sources/changebot/changebot.docc/Guide/Actions.md")
-        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
-            .drop { !$0.hasPrefix("| action |") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
-        #expect(rows.map { $0.split(separator: "`")[1] }.sorted() == ActionRegistry.names.map { $0[...] }.sorted())
+        let rows = try Self.lines(ofPage: "Actions").drop { !$0.hasPrefix("| action |") }.prefix { $0.hasPrefix("|") }
+        let names = rows.dropFirst(2).map { $0.split(separator: "`")[1] }
+        #expect(names.sorted() == ActionRegistry.names.map { $0[...] }.sorted())
+    }
+
+    /// The row of `then`.
+    @Test func relatedDocumentsPageHasAllActionsOnThem() throws {
+        let row = try #require(try Self.lines(ofPage: "RelatedDocuments").first { $0.hasPrefix("| `then` |") })
+        let names = row.split(separator: "`").enumerated().filter { !$0.offset.isMultiple(of: 2) }.map(\.element)
+        let allowed = ActionRegistry.all.filter { $0.isAllowedInRelated }.map { $0.name[...] }
+        #expect(names.dropFirst().sorted() == allowed.sorted())
     }
 
     @Test func schemaHasAllOperators() throws {

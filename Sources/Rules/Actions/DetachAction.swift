@@ -3,6 +3,7 @@ internal import LosslessJSON
 /// Removes an attachment, and the member of a blob. A missing attachment is not an error.
 struct DetachAction: Action {
     static let name = "detach"
+    static let keys = ["name", "blob"]
 
     let place: AttachmentPlace
 
@@ -15,7 +16,7 @@ struct DetachAction: Action {
             place = .name(.literal(text))
             return
         }
-        guard let object = SourceObject(node, "detach", known: ["name", "blob"], errors: reading.errors),
+        guard let object = SourceObject(node, "detach", known: Self.keys, errors: reading.errors),
             let place = AttachmentPlace(
                 object, reading, remedy: "name the attachment to remove: name: image, or blob: image")
         else { return nil }
