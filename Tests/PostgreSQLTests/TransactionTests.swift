@@ -58,9 +58,10 @@ import Testing
         let connection = try TestBed(deadline: .milliseconds(300)).connect()
         let rows = try connection.transaction(deadline: .seconds(20)) { try $0.run("SELECT 1, pg_sleep(0.6)").rows }
         #expect(rows == [[1, nil]])
-        let error = #expect(throws: PostgresError.self) { try connection.run("SELECT pg_sleep(5)") }
-        #expect(error?.name == "unavailable" && error?.sqlState == "57014")
-        #expect(connection.isIdle)
+        let error = #expect(throws: PostgresError.self) { try connection.run("SELECT pg_sleep(8)") }
+        #expect(error?.name == "unavailable")
+        // A busy server may end the statement too late for the answer.
+        #expect(error?.sqlState == "57014" ? connection.isIdle : connection.isBroken)
     }
 
     @Test func transactionMayHaveLessTimeThanCall() throws {
