@@ -16,22 +16,28 @@ actor CandidateQueue {
     private var busy: [DocumentID: Int] = [:]
     /// For each busy document, the merged changes that arrived meanwhile.
     private var waiting: [DocumentID: Candidate] = [:]
-    private var postponed: [(due: Instant, candidate: Candidate)] = []
+    private var postponed = Postponed()
     /// The documents that were read since the source sent its request; nil: it sends none. What they had before may still
     /// be in its answer.
     private var newlyRead: BloomFilter?
     private var policy = BatchingPolicy()
     private var isFinished = false
     private var isAborted = false
-    private var isStopping = false
     private var idleWriters: [CheckedContinuation<Void, Never>] = []
-    private var idleTimer: CheckedContinuation<Void, Never>?
     private var waitingForIdle: [CheckedContinuation<Void, Never>] = []
 
     private let now: @Sendable () -> Instant
 
     /// Empty and open.
     init(now: @escaping @Sendable () -> Instant = { .now }) { self.now = now }
+
+    private struct Postponed {
+        var candidates: [(due: Instant, candidate: Candidate)] = []
+        /// What waits for the first one.
+        var timer: CheckedContinuation<Void, Never>?
+        /// Whether the run stops: no more are postponed.
+        var hasEnded = false
+    }
 
     /// The part of the memory budget that the queue has freed.
     struct FreedMemory: Sendable, Equatable {
@@ -244,17 +250,17 @@ actor CandidateQueue {
         release(ofLog.map(\.candidate))
         for (due, candidate) in ofLog { candidate.acknowledgements.notify(.waits(until: due)) }
         let own = ofLog.isEmpty ? candidates : candidates.filter { !$0.candidate.acknowledgements.isFromLog }
-        guard !isStopping else { return giveUp(own.map(\.candidate)) }
-        postponed += own
+        guard !postponed.hasEnded else { return giveUp(own.map(\.candidate)) }
+        postponed.candidates += own
         wakeTimer()
     }
 
     /// When the earliest postponed candidate is due; waits if there is none. Nil once the queue is aborted.
     func nextDue() async -> Instant? {
         while !isAborted {
-            if let due = postponed.lazy.map(\.due).min() { return due }
+            if let due = postponed.candidates.lazy.map(\.due).min() { return due }
             await withTaskCancellationHandler {
-                await withNamedContinuation("a postponed document") { idleTimer = $0 }
+                await withNamedContinuation("a postponed document") { postponed.timer = $0 }
             } onCancel: {
                 Task { await abort() }
             }
@@ -264,17 +270,17 @@ actor CandidateQueue {
 
     /// Makes candidates that are due by `now` ready.
     func resume(dueBy now: Instant) {
-        let due = postponed.filter { $0.due <= now }
-        postponed.removeAll { $0.due <= now }
+        let due = postponed.candidates.filter { $0.due <= now }
+        postponed.candidates.removeAll { $0.due <= now }
         ready += due.map(\.candidate)
         wake()
     }
 
     /// Drops all postponed candidates from now on: the run stops, and the next run processes them.
     func stopPostponing() {
-        isStopping = true
-        let given = postponed.map(\.candidate)
-        postponed = []
+        postponed.hasEnded = true
+        let given = postponed.candidates.map(\.candidate)
+        postponed.candidates = []
         giveUp(given)
     }
 
@@ -285,7 +291,7 @@ actor CandidateQueue {
     }
 
     private func wakeTimer() {
-        idleTimer?.resume()
-        idleTimer = nil
+        postponed.timer?.resume()
+        postponed.timer = nil
     }
 }
