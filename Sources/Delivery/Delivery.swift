@@ -276,8 +276,8 @@ package struct Delivery: Sendable {
             unchanged: ledger.isShared ? nil : filter.lastSeen.map(UnchangedDocuments.init))
     }
 
-    /// What a source with contents calls before each request: the contents of later answers are at least as new as what
-    /// was read by then.
+    /// What a source with contents calls before each request, after it has delivered the earlier answers. Otherwise a slow
+    /// answer could bring an older revision of a document that was read meanwhile.
     package var noteRequest: @Sendable () async -> Void {
         { [queue = flow.queue] in await queue.noteRequest() }
     }

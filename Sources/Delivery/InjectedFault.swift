@@ -58,7 +58,7 @@ package enum InjectedFault: String, CaseIterable, Sendable {
     case outdatedWinner = "outdated-winner"
     /// A conflict is resolved with leaves that the document no longer has.
     case outdatedLeaves = "outdated-leaves"
-    /// A change that arrived while its document was read is decided, although what was read may be newer.
+    /// A change that arrives while or after its document is read is decided, although what was read may be newer.
     case outdatedWaiting = "outdated-waiting"
     /// A timer that was cancelled while its document waited makes rules apply to an own revision.
     case cancelledTimer = "cancelled-timer"

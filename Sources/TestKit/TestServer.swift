@@ -54,6 +54,28 @@ package final class TestServer: Sendable {
         }
     }
 
+    /// Waits until the scripts have read what clients sent that have ended since, and have ended themselves. Such a client
+    /// must have ended before this is called, for example by ``ChildProcess/kill()``.
+    package func waitForEndedClients() async {
+        await state.wait { [listener] state in
+            state.isStopped
+                || Self.facts(listener).unaccepted == 0 && !state.open.contains { Self.facts($0).isEndedByClient }
+        }
+    }
+
+    /// Facts about a socket.
+    ///
+    /// - Note: Source: `struct tcp_info` of Linux. `tcpi_state` is its first byte. `tcpi_unacked`, at byte 24, counts the
+    ///   connections that a listening socket has not accepted yet.
+    private static func facts(_ descriptor: Int32) -> (isEndedByClient: Bool, unaccepted: UInt32) {
+        let stateAfterEnd: UInt8 = 8
+        var bytes = [UInt8](repeating: 0, count: 28)
+        var count = socklen_t(bytes.count)
+        guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &bytes, &count) == 0 else { return (false, 0) }
+        let unaccepted = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 24, as: UInt32.self) }
+        return (bytes[0] == stateAfterEnd, unaccepted)
+    }
+
     private static func accept(
         on listener: Int32, _ state: Monitor<State>, _ accepted: EventCounter, _ closed: EventCounter,
         _ script: @escaping Script

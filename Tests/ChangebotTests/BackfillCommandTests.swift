@@ -39,18 +39,14 @@ import Testing
     @Test func runningBotBeginsWithinSeconds() async throws {
         try await with { bed in
             let bot = try bed.startDaemon()
-            while try await !bed.command("status").output.contains("up to date") {
-                try await Task.sleep(for: .milliseconds(100))
-            }
+            try await Program.run(["status", "--state", bed.state]) { $0.output.contains("up to date") }
             let ordered = try await bed.command("backfill", "--rule", "stamp")
             #expect(ordered.code == 0, "\(ordered.errors)")
             #expect(
                 ordered.errors.contains(
                     "is ordered: the running bot takes this up within seconds; see it with: changebot status"))
             _ = try await bed.wait(for: Self.ids) { $0["stamped"]?.bool == true }
-            while try await !bed.command("status").output.contains("stamp: done at ") {
-                try await Task.sleep(for: .milliseconds(100))
-            }
+            try await Program.run(["status", "--state", bed.state]) { $0.output.contains("stamp: done at ") }
             let status = try JSONText(try await bed.command("status", "--json").output).root["backfills"]
             let backfill = try #require(status?.elements.first { _ in true })
             #expect(backfill["rule"]?.string == "stamp" && backfill["state"]?.string == "done")
@@ -119,14 +115,10 @@ import Testing
                         ])
             }
             let first = try start(1)
-            while try await Program.run(["backfill", "--rule", "stamp"] + engine).code != 0 {
-                try await Task.sleep(for: .milliseconds(100))
-            }
+            try await Program.run(["backfill", "--rule", "stamp"] + engine) { $0.code == 0 }
             let second = try start(2)
             _ = try await bed.wait(for: Self.ids) { $0["stamped"]?.bool == true }
-            while try await !Program.run(["checkpoint", "show"] + engine).output.contains("stamp: done at ") {
-                try await Task.sleep(for: .milliseconds(100))
-            }
+            try await Program.run(["checkpoint", "show"] + engine) { $0.output.contains("stamp: done at ") }
             for bot in [first, second] { #expect(await bot.stop() == 0) }
         }
     }

@@ -27,18 +27,12 @@ import Testing
     private func wait(
         _ bed: CommandTestBed, _ options: [String] = [], for text: String
     ) async throws {
-        while true {
-            let status = try await Program.run(["status", "--state", bed.state] + options)
-            if status.output.contains(text) { return }
-            try await Task.sleep(for: .milliseconds(100))
-        }
+        try await Program.run(["status", "--state", bed.state] + options) { $0.output.contains(text) }
     }
 
     private func waitUntilResumed(_ bed: CommandTestBed, _ options: [String] = []) async throws {
-        while true {
-            let status = try await Program.run(["status", "--json", "--state", bed.state] + options)
-            if status.output.contains(#""paused_rules":[]"#) { return }
-            try await Task.sleep(for: .milliseconds(100))
+        try await Program.run(["status", "--json", "--state", bed.state] + options) {
+            $0.output.contains(#""paused_rules":[]"#)
         }
     }
 
@@ -178,10 +172,8 @@ import Testing
             #expect(during.allSatisfy { $0.root["marked"] == nil })
             #expect(try await Program.run(["resume", "mark"] + engine).code == 0)
             _ = try await bed.wait(for: ids("b"), isMarked)
-            while try await !Program.run(["checkpoint", "show", "--json"] + engine).output
-                .contains(#""paused_rules":[]"#)
-            {
-                try await Task.sleep(for: .milliseconds(100))
+            try await Program.run(["checkpoint", "show", "--json"] + engine) {
+                $0.output.contains(#""paused_rules":[]"#)
             }
             try await bed.put(documents("c"))
             _ = try await bed.wait(for: ids("c"), isMarked)
@@ -191,11 +183,7 @@ import Testing
     }
 
     private static func waitForStatus(_ state: String, _ text: String, _ engine: [String]) async throws {
-        while true {
-            let status = try await Program.run(["status", "--state", state] + engine)
-            if status.output.contains(text) { return }
-            try await Task.sleep(for: .milliseconds(100))
-        }
+        try await Program.run(["status", "--state", state] + engine) { $0.output.contains(text) }
     }
 }
 

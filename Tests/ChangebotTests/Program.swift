@@ -25,6 +25,17 @@ enum Program {
         let errors: String
     }
 
+    /// Repeats a command until its result shows what another process does meanwhile. There is no event for that; the time
+    /// limit of the suite ends it.
+    @discardableResult
+    static func run(_ arguments: [String], until isSeen: (Result) -> Bool) async throws -> Result {
+        while true {
+            let result = try await run(arguments)
+            if isSeen(result) { return result }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
     /// Runs the program to its end.
     ///
     /// - Parameters:

@@ -86,7 +86,7 @@ import Testing
     @Test(
         arguments: [
             ("wrong-digest", 10, "1. The checkpoint never passes unfinished work"),
-            ("merged-tombstone", 8, "1. The checkpoint never passes unfinished work"),
+            ("merged-tombstone", 12, "1. The checkpoint never passes unfinished work"),
             ("kept-dead-letter", 3, "7. An outage causes no dead letters"),
         ])
     func lastingErrorIsFound(error: String, seed: Int, guarantee: String) async throws {

@@ -17,9 +17,7 @@ actor CandidateQueue {
     /// For each busy document, the merged changes that arrived meanwhile.
     private var waiting: [DocumentID: Candidate] = [:]
     private var postponed = Postponed()
-    /// The documents that were read since the source sent its request; nil: it sends none. What they had before may still
-    /// be in its answer.
-    private var newlyRead: BloomFilter?
+    private var newlyRead = NewlyReadDocuments()
     private var policy = BatchingPolicy()
     private var isFinished = false
     private var isAborted = false
@@ -71,17 +69,18 @@ actor CandidateQueue {
         return freed
     }
 
-    /// Call this before the source sends a request, and after everything in its earlier answers was submitted: what is in
-    /// the next answer is at least as new as everything that was read so far.
-    func noteRequest() { newlyRead = BloomFilter() }
+    /// Call this before the source sends a request, and after everything in its earlier answers was submitted.
+    func noteRequest() { newlyRead.noteRequest() }
 
-    /// Drops the content of a document that was read after the source's request was sent: what was read may be newer, and
-    /// an older event must not follow it. The document is read again.
+    /// Call this when documents have been read for which ``mergeWaiting(into:)`` was called.
+    func noteRead(_ documents: [DocumentID]) { newlyRead.end(documents) }
+
+    /// Drops the content of a document that may have been read in a newer form. It is read again.
     ///
     /// - Returns: The bytes of the memory budget that were freed.
     private func dropIfOutdated(_ candidate: inout Candidate) -> Int {
-        guard let newlyRead, !newlyRead.isEmpty, newlyRead.mayContain(candidate.id.hashValue),
-            !candidate.content.isUnread, !candidate.content.isLost, !InjectedFault.outdatedWaiting.isActive
+        guard newlyRead.mayContain(candidate.id), !candidate.content.isUnread, !candidate.content.isLost,
+            !InjectedFault.outdatedWaiting.isActive
         else { return 0 }
         candidate.content.drop()
         return candidate.content.releaseBudget()
@@ -127,14 +126,14 @@ actor CandidateQueue {
     }
 
     /// Merges changes that arrived for this candidate's document meanwhile. Call this before the document is read
-    /// again: that content is at least as new, and probably newer than rows that arrive from now on.
+    /// again: that content is at least as new. Call ``noteRead(_:)`` afterwards.
     ///
     /// A tombstone takes the place of the candidate: the earlier revision is gone, and a later one, which reading may
     /// return, must not be decided before the tombstone. A document that is no longer visible is a separate change.
     ///
     /// - Returns: The memory that was freed.
     func mergeWaiting(into candidate: inout Candidate) -> FreedMemory {
-        newlyRead?.insert(candidate.id.hashValue)
+        newlyRead.begin(candidate.id)
         guard var newer = waiting[candidate.id], !newer.content.isLost else { return FreedMemory() }
         waiting[candidate.id] = nil
         if newer.content.isDeleted, !InjectedFault.mergedTombstone.isActive {

@@ -57,9 +57,10 @@ extension Round {
         for index in group.indices { await context.flow.mergeWaiting(into: &group[index]) }
         left.replaceSubrange(left.startIndex..<left.startIndex + group.count, with: group)
         let newestDeadLetter = try await context.state.deadLettered.newest(in: context.state.ledger)
-        guard var lookups = try await sender.reader.readBatch(group.map(\.id)[...], limit: portion.limit) else {
-            return
-        }
+        let ids = group.map(\.id)
+        let answers = try await sender.reader.readBatch(ids[...], limit: portion.limit)
+        await context.flow.queue.noteRead(ids)
+        guard var lookups = answers else { return }
         let tombstones = try await Tombstones(of: group, &lookups, sender.reader, limit: portion.limit)
         var unread: [Candidate] = []
         for (index, (var candidate, lookup)) in zip(group, lookups).enumerated() {

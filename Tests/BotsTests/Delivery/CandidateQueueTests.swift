@@ -65,6 +65,7 @@ import Testing
         await queue.submit(Array(all[..<2]))
         var taken = await queue.take(limit: 9, byteLimit: 1000)
         _ = await queue.mergeWaiting(into: &taken[0])
+        await queue.noteRead(["a"])
         let freed = await queue.submit(Array(all[2..<4]))
         #expect(freed == CandidateQueue.FreedMemory(bytes: 30, documents: 0))
         await queue.release(taken)
@@ -77,6 +78,21 @@ import Testing
         await queue.noteRequest()
         await queue.submit([all[4]])
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.content.isUnread) == [false])
+    }
+
+    /// The answer can be older than what is read, if the reading had not ended when the request was sent.
+    @Test(arguments: [false, true]) func readingThatLastsLongerThanARequestIsRemembered(hasEnded: Bool) async throws {
+        let queue = CandidateQueue()
+        await queue.noteRequest()
+        let all = candidates(["a", "a"], bytes: 10)
+        await queue.submit([all[0]])
+        var taken = await queue.take(limit: 9, byteLimit: 1000)
+        _ = await queue.mergeWaiting(into: &taken[0])
+        if hasEnded { await queue.noteRead(["a"]) }
+        await queue.noteRequest()
+        await queue.submit([all[1]])
+        await queue.release(taken)
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.content.isUnread) == [!hasEnded])
     }
 
     /// Otherwise a conflict that has arisen while an earlier change waited would not be resolved.

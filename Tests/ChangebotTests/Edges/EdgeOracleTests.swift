@@ -72,6 +72,7 @@ private enum EdgeOracleSize {
         let credentials: [String: String]
         let folder: String
         let writers: EdgeWriters
+        let receiver: TestServer
         let received: Monitor<Received>
 
         func start(_ member: Int, environment: [String: String] = [:], _ more: [String] = []) throws -> ChildProcess {
@@ -87,7 +88,7 @@ private enum EdgeOracleSize {
             while !process.hasEnded, .now < end { try await Task.sleep(for: .milliseconds(5)) }
             process.kill()
             // The receiver may still read requests that were sent before.
-            try await Task.sleep(for: .milliseconds(100))
+            await receiver.waitForEndedClients()
             received.with { $0.kills += 1 }
         }
 
@@ -106,11 +107,9 @@ private enum EdgeOracleSize {
             _ = try await writers.phone.bulkDocs([BulkDocument(id: id, segments: [body])])
             // Then the log has all changes before it.
             await received.wait { $0.marks.contains(id) }
-            while true {
-                let output = try await Program.run(["fleet", "status", "--json"] + engine).output
-                let shared = (try? JSONText(output))?.root["shared"]
-                if shared?["waiting"]?.integer == 0, shared?["parked"]?.integer == 0 { return }
-                try await Task.sleep(for: .milliseconds(100))
+            try await Program.run(["fleet", "status", "--json"] + engine) { status in
+                let shared = (try? JSONText(status.output))?.root["shared"]
+                return shared?["waiting"]?.integer == 0 && shared?["parked"]?.integer == 0
             }
         }
     }
@@ -178,7 +177,8 @@ private enum EdgeOracleSize {
                 let prefix = more.isEmpty ? "e" : "f"
                 let bed = TestBed(
                     arguments: arguments, credentials: credentials, folder: folder,
-                    writers: EdgeWriters(phone, prefix: prefix, count: max(30, edits / 10)), received: received)
+                    writers: EdgeWriters(phone, prefix: prefix, count: max(30, edits / 10)), receiver: server,
+                    received: received)
                 try await body(bed)
                 await phone.shutdown()
             }
