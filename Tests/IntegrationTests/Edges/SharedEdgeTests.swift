@@ -48,12 +48,13 @@ import Testing
                     // It is decided after the other one, or by another member: the first one waits until it is done.
                     try await Self.wait(for: [1, 1, 2, 2, 3][number], receiver)
                     try await fleet.wait(until: 0, "SELECT count(*) FROM work")
+                    // The earlier members may have ended without leaving. Their rules are then kept for a minute.
+                    if number == 4 { try await fleet.wait(until: 1, "SELECT count(*) FROM comparing_rule") }
                 }
                 #expect(receiver.requests.count == [1, 1, 2, 2, 3][number], "\(number)")
             }
             #expect(Set(receiver.requests.map(\.eventID)).count == 3)
             #expect(Set(receiver.requests.map(\.body)).count == 3)
-            #expect(try await fleet.sql("SELECT count(*) FROM comparing_rule").rows == [[.int(1)]])
         }
     }
 
