@@ -27,6 +27,8 @@ package struct Engine: MarkLock {
     private(set) var fence: EngineStore.Fence?
     /// Ends the calls of a process that must end. Nil: each call has its own deadline.
     private(set) var limit: CallLimit?
+    /// How much time the calls have together that remain when a process has ended its work.
+    package var remainingCallsTime: Duration = .seconds(3)
     /// Observes each transaction. Taken from the task that made this value, because connections are made in other
     /// tasks.
     private let observer = DurableStep.transactionObserver
@@ -70,6 +72,7 @@ package struct Engine: MarkLock {
         var engine = Engine(
             address, fleet: fleet, user: user, password: password, lease: lease, allowsUnsafe: allowsUnsafe)
         engine.configured = configured
+        engine.remainingCallsTime = remainingCallsTime
         return engine
     }
 
@@ -98,9 +101,7 @@ package struct Engine: MarkLock {
     }
 
     /// Call this when the process has ended its work: all remaining calls share a short time.
-    package func limitRemainingCalls() { limit?.set(.now + Self.remainingCallsTime) }
-
-    private static let remainingCallsTime: Duration = .seconds(3)
+    package func limitRemainingCalls() { limit?.set(.now + remainingCallsTime) }
 
     /// The same for a process that has no time left.
     package func abortRemainingCalls() { limit?.set(.now + .milliseconds(300)) }

@@ -1,10 +1,15 @@
-/// The rule that merges conflicts, and what it means.
+/// The rule that merges conflicts, one that fires at a time that such a document names, and what they mean.
 extension Scenario {
     static let memoRules = """
           - name: one-memo
             when: { type: memo }
             then:
               - resolve: { policy: merge, date: n }
+          - name: memo-due
+            when: { type: memo, dueAt: { $type: number }, reminded: { $exists: false } }
+            at: .dueAt
+            then:
+              - merge: { reminded: true }
         """
 
     static func isMemo(_ revision: StoredRevision) -> Bool {

@@ -21,7 +21,8 @@ extension Scenario {
         case #""invoice""#:
             guard body["total"] == nil, let number = body["n"].flatMap({ Int($0) }) else { return nil }
             return .merge(member: #""total":\#(2 * number)"#)
-        case #""reminder""#:
+        case #""memo""# where body["dueAt"] == nil: return nil
+        case #""reminder""#, #""memo""#:
             return body["reminded"] == nil ? .merge(member: #""reminded":true"#) : nil
         default: return nil
         }
@@ -32,7 +33,8 @@ extension Scenario {
         let isOpen =
             isErrand(revision)
             ? revision.body["noted"] != nil && revision.body["done"] == nil
-            : !revision.isDeleted && revision.body["type"] == #""reminder""# && revision.body["reminded"] == nil
+            : !revision.isDeleted && [#""reminder""#, #""memo""#].contains(revision.body["type"])
+                && revision.body["reminded"] == nil
         guard isOpen else { return nil }
         return revision.body["dueAt"].flatMap { Int($0) }
     }

@@ -83,6 +83,11 @@ final class Users {
             let id = Scenario.domino(0, of: count)
             save("rewrites", id, Scenario.dominoBody(id) ?? "", [:], nil)
         case 10 where numbers.chance(8): debate()
+        case 11, 13: hurry(numbers.pick(ids))
+        case 12:
+            let notes = ids.filter { gateway.documents[$0].map(Scenario.isResolved) == true }
+            if notes.isEmpty { return false }
+            quarrel(numbers.pick(notes))
         case 5 where numbers.chance(8):
             count += 1
             let winner = gateway.documents[Scenario.duel]?.winner
@@ -132,6 +137,31 @@ final class Users {
         count += 1
         let body = #"{"type":"reminder","n":\#(count),"text":"a","dueAt":\#(newTime([5]))}"#
         save("rewrites", Scenario.lateReminder, body, [:], gateway.documents[Scenario.lateReminder]?.winner?.id)
+    }
+
+    /// A reminder that becomes something else at about the time when it is due.
+    private func hurry(_ id: String) {
+        let due = newTime([5])
+        count += 1
+        let winner = gateway.documents[id]?.winner
+        save(
+            "rewrites", id, #"{"type":"reminder","n":\#(count),"text":"a","dueAt":\#(due)}"#, [:],
+            winner?.isDeleted == true ? nil : winner?.id)
+        // The bot notices it up to a second later.
+        let milliseconds = (due - gateway.wallSeconds) * 1000 + numbers.below(1200) - 200
+        gateway.scheduler.after(.milliseconds(milliseconds)) { [self] in
+            guard let winner = gateway.documents[id]?.winner, Scenario.time(of: winner) == due else { return }
+            count += 1
+            save("rewrites", id, #"{"type":"ping","n":\#(count),"text":"a"}"#, [:], winner.id)
+        }
+    }
+
+    /// A conflict, and soon another one, which may be of another kind.
+    private func quarrel(_ id: String) {
+        conflict(id)
+        gateway.scheduler.after(.milliseconds(numbers.below(numbers.pick([5, 50, 500])))) { [self] in
+            conflict(id, newBody())
+        }
     }
 
     /// A document that is soon deleted again.
@@ -202,15 +232,20 @@ final class Users {
         _ = gateway.write(id, winner.body, isDeleted: true, replacing: winner.id, by: .user)
     }
 
-    private func conflict(_ id: String) {
+    /// - Parameter json: The content of the other revision; nil: something that is in conflict with the winner.
+    private func conflict(_ id: String, _ json: String? = nil) {
         guard let winner = gateway.documents[id]?.winner, !winner.isDeleted else { return }
-        // Usually from the same revision.
-        let before = winner.parent.flatMap { gateway.documents[id]?.revision($0)?.body }
-        let isMemo = extent == .full && Scenario.isMemo(winner) && !numbers.chance(8)
-        guard let body = try? DocumentBody(json: isMemo ? editedMemo(before ?? winner.body) : newBody()) else { return }
+        guard let body = try? DocumentBody(json: json ?? bodyInConflict(with: winner, of: id)) else { return }
         note("conflicts")
         story.tell("user", "adds a conflict to \(id): \(body.text)")
         gateway.addConflict(id, body)
+    }
+
+    private func bodyInConflict(with winner: StoredRevision, of id: String) -> String {
+        guard extent == .full, Scenario.isMemo(winner), !numbers.chance(8) else { return newBody() }
+        // Usually from the same revision.
+        let before = winner.parent.flatMap { gateway.documents[id]?.revision($0)?.body }
+        return editedMemo(before ?? winner.body)
     }
 
     private func save(
@@ -259,9 +294,6 @@ final class Users {
         return time
     }
 
-    /// The numbers of the bodies in ``newBody()`` that fleets have besides the basic ones.
-    private static let sharedKinds = [38, 40, 45, 46, 47, 48]
-
     private func note(_ verb: String) { actions[verb, default: 0] += 1 }
 
     /// With what careless programs damage: digits that a double can't hold, the spelling of numbers, escapes, blanks,
@@ -272,41 +304,57 @@ final class Users {
             #""n":\#(count)"#, #""big":12345678901234567890123"#, #""price": 1.10"#,
             #""text":"\#(numbers.pick(["a", #"\u00e9\/"#, "é", #"\"quoted\""#, ""]))""#, #""list":[1, 2.0,{"a":-0}]"#,
         ]
-        let kind = numbers.below(extent == .full ? 49 : 22)
-        switch extent == .shared && numbers.chance(4) ? numbers.pick(Self.sharedKinds) : kind {
-        case 0...4: members += [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
-        case 5: members.append(#""type":"trash""#)
-        case 6, 7: members += [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
-        case 8: members.append(#""type":"picture""#)
-        case 9: members.append(#""type":"logo""#)
-        case 10...12:
-            let product = numbers.chance(8) ? "ghost" : numbers.pick(Scenario.products)
-            members += [#""type":"product""#, #""product":"\#(product)""#]
-        case 13: members.append(#""type":"alarm""#)
-        case 14: members.append(#""type":"sale""#)
-        case 18: members.append(#""type":"meter""#)
-        case 15: members.append(#""type":"invoice""#)
-        case 16, 17: members += [#""type":"reminder""#, #""dueAt":\#(newTime())"#]
-        case 22...24: members += [#""type":"memo""#, #""a":[1]"#, #""b":[2]"#]
-        case 25...27:
-            members += [
+        let kind = numbers.pick(extent == .full ? Self.allKinds : Self.basicKinds)
+        members += newMembers(extent == .shared && numbers.chance(4) ? numbers.pick(Self.sharedKinds) : kind)
+        for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    /// Kinds of documents, each as often as it is written.
+    private static let basicKinds: [Kind] = [
+        .task, .task, .task, .task, .task, .trash, .order, .order, .picture, .logo, .product, .product, .product,
+        .alarm, .sale, .invoice, .reminder, .reminder, .meter, .note, .note, .note,
+    ]
+    private static let allKinds: [Kind] =
+        basicKinds + [
+            .memo, .memo, .memo, .item, .item, .item, .parcel, .parcel, .parcel, .entry, .entry, .entry, .chore,
+            .chore, .ping, .ping, .visitor, .visitor, .errand, .errand, .sealed, .refusedOrder, .meter, .door, .door,
+            .countedAlarm, .countedAlarm,
+        ]
+    /// What fleets have besides the basic ones.
+    private static let sharedKinds: [Kind] = [.visitor, .errand, .door, .door, .countedAlarm, .countedAlarm]
+
+    /// A kind of document: mostly the value of `type`.
+    private enum Kind {
+        case task, trash, order, picture, logo, product, alarm, sale, invoice, reminder, meter, note, memo, item, parcel
+        case entry, chore, ping, visitor, errand, sealed, door
+        /// An order for which the gateway refuses a write.
+        case refusedOrder
+        /// An alarm that a rule counts, too.
+        case countedAlarm
+    }
+
+    /// The members of a new body that depend on its kind.
+    private func newMembers(_ kind: Kind) -> [String] {
+        switch kind {
+        case .task: [#""type":"task""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
+        case .order: [#""type":"order""#, #""account":"\#(numbers.pick(Scenario.accounts))""#]
+        case .refusedOrder: [#""type":"order""#, #""account":"grey""#]
+        case .product:
+            [#""type":"product""#, #""product":"\#(numbers.chance(8) ? "ghost" : numbers.pick(Scenario.products))""#]
+        case .countedAlarm: [#""type":"alarm""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
+        case .reminder: [#""type":"reminder""#, #""dueAt":\#(newTime())"#]
+        case .errand: [#""type":"errand""#, #""dueAt":\#(newTime([0, 30, 100, 200]))"#]
+        case .memo:
+            [#""type":"memo""#, #""a":[1]"#, #""b":[2]"#]
+                + (numbers.chance(2) ? [#""dueAt":\#(newTime([30, 100, 200]))"#] : [])
+        case .item:
+            [
                 #""type":"item""#, #""in":"\#(numbers.pick(Scenario.lists))""#,
                 #""color":"\#(numbers.pick(Scenario.colors))""#,
             ]
-        case 28...30: members.append(#""type":"parcel""#)
-        case 31...33: members.append(#""type":"entry""#)
-        case 34, 35: members.append(#""type":"chore""#)
-        case 36, 37: members.append(#""type":"ping""#)
-        case 38, 39: members.append(#""type":"visitor""#)
-        case 40, 41: members += [#""type":"errand""#, #""dueAt":\#(newTime([0, 30, 100, 200]))"#]
-        case 42: members.append(#""type":"sealed""#)
-        case 43: members += [#""type":"order""#, #""account":"grey""#]
-        case 44: members.append(#""type":"meter""#)
-        case 45, 46: members += [#""type":"door""#, #""open":\#(numbers.chance(2))"#]
-        case 47, 48: members += [#""type":"alarm""#, #""kind":"\#(numbers.pick(Scenario.kinds))""#]
-        default: members.append(#""type":"note""#)
+        case .door: [#""type":"door""#, #""open":\#(numbers.chance(2))"#]
+        default: [#""type":"\#(kind)""#]
         }
-        for index in members.indices.reversed() { members.swapAt(index, numbers.below(index + 1)) }
-        return "{\(members.joined(separator: ","))}"
     }
 }

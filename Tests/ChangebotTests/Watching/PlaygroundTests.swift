@@ -279,10 +279,11 @@ struct PlaygroundTests {
     @Test(arguments: editors) func invalidDocumentIsKeptWhenAnotherIsChosen(_ hasLibrary: Bool) async throws {
         let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","type":"task"}"#]
         try await whileOpen(hasLibrary, documents: documents) { _, browser in
-            func write(_ text: String, then more: String) async throws {
+            func write(_ text: String, after first: String = "0", then more: String) async throws {
                 let text = text.jsonString
                 _ = try await browser.value(
-                    "(at('document').value = \(text), at('document').dispatchEvent(new Event('input')), \(more), true)")
+                    "(\(first), at('document').value = \(text), "
+                        + "at('document').dispatchEvent(new Event('input')), \(more), true)")
             }
             let broken = #"{"_id":"a","type":}"#
             try await write(broken, then: "select(1)")
@@ -294,8 +295,8 @@ struct PlaygroundTests {
             try await browser.wait(until: "at('documentError').textContent.includes('not JSON')")
             try await write(documents[0], then: "sendTyped()")
             try await browser.wait(until: "!rows.get(0).textContent.includes('not valid')")
-            _ = try await browser.value("at('newDocument').click()")
-            try await write("{ new", then: "select(1)")
+            // At once: soon after the click, the example in the field is sent.
+            try await write("{ new", after: "at('newDocument').click()", then: "select(1)")
             try await browser.wait(until: "at('newDocument').textContent === 'Continue the new document'")
             _ = try await browser.value("at('newDocument').click()")
             try await browser.wait(until: "at('document').value === '{ new'")

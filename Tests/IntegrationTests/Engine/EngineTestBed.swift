@@ -21,6 +21,8 @@ struct EngineTestBed {
     let fleet: String
     /// Long, so that a member keeps it on a busy machine; short in tests that wait until it expires.
     var lease: Duration = .seconds(10)
+    /// Long, so that a member leaves on a busy machine, too.
+    var remainingCallsTime: Duration = .seconds(60)
     /// How the members log in.
     var database = "postgres"
     var user: String?
@@ -79,9 +81,11 @@ struct EngineTestBed {
 
     /// The engine, as a process uses it.
     func engine(_ fleet: String? = nil) throws -> Engine {
-        Engine(
+        var engine = Engine(
             try PostgresAddress(server.url(database)), fleet: fleet ?? self.fleet, user: user, password: password,
             lease: lease)
+        engine.remainingCallsTime = remainingCallsTime
+        return engine
     }
 
     func place(_ ruleSet: RuleSet, member: Int, fleet: String? = nil) throws -> StatePlace {

@@ -375,6 +375,20 @@ import Testing
         }
     }
 
+    /// Regression: a run that had done everything failed if the copy of its checkpoint, or a call to the engine, then took
+    /// longer than a process has that must end.
+    @Test func runAtItsEndNeedNotHurry() async throws {
+        try await EngineTestBed.with { bed in
+            var fleet = bed
+            fleet.remainingCallsTime = .zero
+            try await fleet.bed.load([task("a", "apple")])
+            let (bot, report) = try fleet.bot(try fleet.bed.rules(EngineTestBed.apples), member: 1, once: true)
+            try await bot.run()
+            #expect(await report.remains?.deadLetters == 0)
+            try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
+        }
+    }
+
     // MARK: - Who is there
 
     /// Regression: it was any member with a lease, and another one each time.
