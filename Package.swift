@@ -252,7 +252,7 @@ let package = Package(
         .executableTarget(
             name: "changebot-simulate",
             dependencies: [
-                "BotState", "Bots", "CSimulatedSystem", "Delivery", "DocumentFlow", "Encodings", "Fleet",
+                "BotState", "Bots", "CSimulatedSystem", "Compression", "Delivery", "DocumentFlow", "Encodings", "Fleet",
                 "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Rules", "TestKit", .argumentParser,
                 .grdb, .logging,
                 .serviceLifecycle,

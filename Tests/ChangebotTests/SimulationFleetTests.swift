@@ -46,7 +46,7 @@ import Testing
     @Test(
         arguments: [
             ("ignored-lease", 9, "cut-off-member=1,engine-outage=1,late-answer=0.2", leases),
-            ("unfenced-commit", 17, "paused-member=1,late-answer=0.2", leases),
+            ("unfenced-commit", 1, "paused-member=1,late-answer=0.2", leases),
             ("early-release", 2, "graceful-stop=1,late-answer=0.1", leases),
             ("passing-position", 1, "none", "every change is decided"),
             ("ignored-engine-clock", 5, "member-clock=1", "No time is missed"),

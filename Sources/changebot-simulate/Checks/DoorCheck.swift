@@ -36,7 +36,7 @@ struct DoorCheck {
     /// - Parameter isFailed: Whether the decision about a revision has failed.
     /// - Throws: ``Violation``.
     func checkAtQuietMoment(
-        _ gateway: SimulatedGateway, _ state: StateCheck?, isFailed: (StoredDocument, StoredRevision) -> Bool
+        _ gateway: SimulatedGateway, _ state: StateCheck?, _ isFailed: (StoredDocument, StoredRevision) -> Bool
     ) throws {
         guard let remembered = state?.documents(rememberedBy: Scenario.closingRule) else { return }
         for id in gateway.ids where written[id, default: 0] > forgotten {

@@ -10,6 +10,8 @@ struct GatewayMessage {
     let query: [String: String]
     var body: [UInt8]
     let author: StoredRevision.Author
+    /// Whether the answer may be compressed.
+    var acceptsGzip = false
     /// How late the node that gets it sees writes.
     var lag = Duration.zero
     /// With this number, every second document on average can't be written; nil: all can.
@@ -207,6 +209,10 @@ extension SimulatedGateway {
         let ranges = dialect == .couchDB && found.isCompressed ? "none" : "bytes"
         let tag = dialect == .couchDB ? String(found.digest.dropFirst("md5-".count)) : found.digest
         answer.headers = [("Content-Type", found.type), ("Accept-Ranges", ranges), ("ETag", "\"\(tag)\"")]
+        if dialect == .couchDB, found.isCompressed, request.acceptsGzip {
+            answer.body = found.compressed
+            answer.headers.append(("Content-Encoding", "gzip"))
+        }
         return answer
     }
 
@@ -276,7 +282,7 @@ extension SimulatedGateway {
     }
 
     /// CouchDB's rows have no status.
-    private func row(_ id: String, _ error: String, _ reason: String, status: Int) -> String {
+    func row(_ id: String, _ error: String, _ reason: String, status: Int) -> String {
         let status = dialect == .couchDB ? "" : #","status":\#(status)"#
         return #"{"id":"\#(id)","error":"\#(error)","reason":"\#(reason)"\#(status)}"#
     }

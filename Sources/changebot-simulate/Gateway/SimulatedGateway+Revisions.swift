@@ -47,27 +47,39 @@ extension SimulatedGateway {
     /// `POST _bulk_docs` with `"new_edits":false`: the revisions keep their ids, and nothing is a conflict.
     func replicate(_ list: JSONValue, _ author: StoredRevision.Author) throws -> GatewayAnswer {
         var summary: [String] = []
-        let rows = try list.elements.map { document -> String in
+        let rows = try list.elements.compactMap { document -> String? in
+            if let id = document["_id"]?.string, isRefused(document) {
+                summary.append("\(id) refused")
+                return row(id, "forbidden", "sealed", status: 403)
+            }
             guard let stored = try replicate(document, author) else {
                 throw UnknownRequest(summary: "a stub for an attachment that the revision before does not have")
             }
             summary.append(stored.summary)
-            return #"{"id":"\#(stored.id)","rev":"\#(stored.revision)"}"#
+            return dialect == .couchDB ? nil : #"{"id":"\#(stored.id)","rev":"\#(stored.revision)"}"#
         }
         return GatewayAnswer(
-            status: 201, dialect == .couchDB ? "[]" : "[\(rows.joined(separator: ","))]",
+            status: 201, "[\(rows.joined(separator: ","))]",
             summary: summary.joined(separator: ", "))
     }
 
     /// `PUT doc?new_edits=false`: one revision, with attachments.
     func replicateOne(_ request: GatewayMessage) throws -> GatewayAnswer {
         guard request.query == ["new_edits": "false"] else { throw UnknownRequest(summary: request.summary) }
-        guard let stored = try replicate(JSONText(request.body).root, request.author) else {
+        let document = try JSONText(request.body).root
+        if isRefused(document) {
+            return GatewayAnswer(status: 403, #"{"error":"forbidden","reason":"sealed"}"#, summary: "refused")
+        }
+        guard let stored = try replicate(document, request.author) else {
             return GatewayAnswer(
                 status: 412, #"{"error":"missing_stub","reason":"an attachment is missing"}"#, summary: "missing stub")
         }
         return GatewayAnswer(
             status: 201, #"{"ok":true,"id":"\#(stored.id)","rev":"\#(stored.revision)"}"#, summary: stored.summary)
+    }
+
+    private func isRefused(_ document: JSONValue) -> Bool {
+        document["_deleted"]?.bool != true && refuses(document["_id"]?.string ?? "", DocumentBody(document))
     }
 
     /// - Returns: Nil if a stub is unknown.

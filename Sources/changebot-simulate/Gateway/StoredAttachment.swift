@@ -1,3 +1,4 @@
+internal import Compression
 internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
@@ -22,6 +23,12 @@ struct StoredAttachment: Equatable {
 
     /// Whether CouchDB compresses attachments of this type. Their digest is that of the compressed bytes.
     var isCompressed: Bool { type.hasPrefix("text/") }
+
+    /// As CouchDB stores and sends it.
+    var compressed: [UInt8] { Self.compress(content) }
+
+    /// With a level of its own: the bot can't tell which settings CouchDB compresses with.
+    static func compress(_ content: [UInt8]) -> [UInt8] { Gzip.compress(segments: [content], level: 1) }
 }
 
 /// An attachment in a write.
@@ -81,7 +88,6 @@ extension [StoredAttachment] {
 
     private static func digest(_ content: [UInt8], _ type: String, _ dialect: GatewayDialect) -> String {
         guard dialect == .couchDB else { return Digest.sha1.attachmentName(content) }
-        // Any other bytes: the bot can't tell which settings CouchDB compresses with.
-        return Digest.md5.attachmentName(type.hasPrefix("text/") ? [UInt8]("compressed ".utf8) + content : content)
+        return Digest.md5.attachmentName(type.hasPrefix("text/") ? StoredAttachment.compress(content) : content)
     }
 }

@@ -253,6 +253,9 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
                 guard !isCut || world.breakage == .cutDownload && !exchange.target.isGateway else {
                     return fail(exchange, .connectionClosed, "the connection was closed")
                 }
+                if answer.status == 401, isOpen(exchange), let credentials = exchange.credentials {
+                    world.checks.logins.noteRefused(credentials, of: owner, at: world.scheduler.uptime)
+                }
                 if exchange.target.writesMark, answer.status == 201, isOpen(exchange) { world.operations.noteMark() }
                 if isOpen(exchange), case .server(_, let request) = exchange.target, answer.status == 202 {
                     world.checks.edges.noteAccepted(request)
@@ -292,7 +295,6 @@ final class Connection: HTTPCarrier, @unchecked Sendable {
             world.checking { try world.checks.logins.noteSent(credentials, by: owner, at: exchange.began) }
         }
         world.scheduler.after(latency) { [self] in
-            if isOpen(exchange) { world.checks.logins.noteRefused(credentials, of: owner, at: world.scheduler.uptime) }
             send(answer, on: exchange, headers: [(name: "WWW-Authenticate", value: "Basic realm=\"gateway\"")])
         }
     }
@@ -361,6 +363,7 @@ extension GatewayMessage {
         self.query = query
         if case .segments(let segments) = request.body { body = Array(segments.joined()) } else { body = [] }
         author = .bot(process)
+        acceptsGzip = request.headers.contains { $0.name == "Accept-Encoding" && $0.value == "gzip" }
     }
 }
 

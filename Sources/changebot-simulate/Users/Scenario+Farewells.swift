@@ -50,7 +50,7 @@ extension Scenario {
 
     static func errandEffect(on body: DocumentBody) -> Effect? {
         if body["noted"] == nil { return .merge(member: #""noted":true"#) }
-        return body["done"] == nil ? .merge(member: #""done":true"#) : nil
+        return body["dueAt"] != nil && body["done"] == nil ? .merge(member: #""done":true"#) : nil
     }
 
     /// When a rule may write a revision of the bot, in seconds since 1970; nil: at any time.

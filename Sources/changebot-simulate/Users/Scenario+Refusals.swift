@@ -18,12 +18,17 @@ extension Scenario {
 
     /// Whether the gateway refuses a write of the bot.
     static func refusesWrite(_ id: String, _ body: DocumentBody) -> Bool {
-        id == "account.\(refusedAccount)" || body["type"] == #""sealed""#
+        id == "account.\(refusedAccount)" || body["type"] == #""sealed""# || isRefusedMemo(body)
+    }
+
+    /// Some conflicts can't be resolved, because the merged document would be such a memo.
+    private static func isRefusedMemo(_ body: DocumentBody) -> Bool {
+        body["type"] == #""memo""# && body["n"].flatMap { Int($0) }?.isMultiple(of: 7) == true
     }
 
     static func mayBeRefused(_ revision: StoredRevision, because reason: String) -> Bool {
         guard !revision.isDeleted, reason.contains("refused it (403)") else { return false }
-        return revision.body["type"] == #""sealed""# && revision.body["opened"] == nil
+        return isRefusedMemo(revision.body) || revision.body["type"] == #""sealed""# && revision.body["opened"] == nil
             || revision.body["type"] == #""order""# && revision.body["account"] == "\"\(refusedAccount)\""
     }
 }

@@ -21,9 +21,8 @@ extension Scenario {
         case #""invoice""#:
             guard body["total"] == nil, let number = body["n"].flatMap({ Int($0) }) else { return nil }
             return .merge(member: #""total":\#(2 * number)"#)
-        case #""memo""# where body["dueAt"] == nil: return nil
         case #""reminder""#, #""memo""#:
-            return body["reminded"] == nil ? .merge(member: #""reminded":true"#) : nil
+            return body["dueAt"] != nil && body["reminded"] == nil ? .merge(member: #""reminded":true"#) : nil
         default: return nil
         }
     }

@@ -143,10 +143,7 @@ final class Users {
     private func hurry(_ id: String) {
         let due = newTime([5])
         count += 1
-        let winner = gateway.documents[id]?.winner
-        save(
-            "rewrites", id, #"{"type":"reminder","n":\#(count),"text":"a","dueAt":\#(due)}"#, [:],
-            winner?.isDeleted == true ? nil : winner?.id)
+        replace(id, by: #"{"type":"reminder","n":\#(count),"text":"a","dueAt":\#(due)}"#)
         // The bot notices it up to a second later.
         let milliseconds = (due - gateway.wallSeconds) * 1000 + numbers.below(1200) - 200
         gateway.scheduler.after(.milliseconds(milliseconds)) { [self] in
@@ -167,12 +164,11 @@ final class Users {
     /// A document that is soon deleted again.
     private func visit(_ id: String) {
         count += 1
-        let winner = gateway.documents[id]?.winner
         let body =
             numbers.chance(3)
             ? #"{"type":"errand","n":\#(count),"text":"\#(numbers.pick(["a", ""]))","dueAt":\#(newTime([-25, 0]))}"#
             : #"{"type":"visitor","n":\#(count),"text":"a"}"#
-        save("rewrites", id, body, [:], winner?.isDeleted == true ? nil : winner?.id)
+        replace(id, by: body)
         gateway.scheduler.after(.milliseconds(numbers.below(numbers.pick([5, 50, 500])))) { [self] in
             if [#""visitor""#, #""errand""#].contains(gateway.documents[id]?.winner?.body["type"]) { delete(id) }
         }
@@ -183,6 +179,13 @@ final class Users {
         note("undoes")
         story.tell("user", "undoes \(id) \(revision.short)")
         _ = gateway.write(id, body, replacing: revision, by: .user)
+    }
+
+    /// A document without attachments, whatever was there.
+    private func replace(_ id: String, by json: String) {
+        let winner = gateway.documents[id]?.winner
+        save(
+            winner == nil ? "creates" : "rewrites", id, json, [:], winner?.isDeleted == true ? nil : winner?.id)
     }
 
     /// A new document, a new content, or a deleted document that comes back.
@@ -261,11 +264,13 @@ final class Users {
     /// Another `n`, and a member that is added, changed or removed.
     private func editedMemo(_ body: DocumentBody) -> String {
         count += 1
-        let changed = numbers.pick(["a", "b", "c"])
+        let changed = numbers.pick(["a", "b", "c", "dueAt"])
         var members = body.members.filter { !["n", changed].contains($0.name) }
             .map { String(decoding: $0.bytes, as: UTF8.self) }
         members.append(#""n": \#(count)"#)
-        if !numbers.chance(4) { members.append(#""\#(changed)":[\#(count)]"#) }
+        if !numbers.chance(4) {
+            members.append(changed == "dueAt" ? #""dueAt":\#(newTime([30, 100, 200]))"# : #""\#(changed)":[\#(count)]"#)
+        }
         return "{\(members.joined(separator: ","))}"
     }
 

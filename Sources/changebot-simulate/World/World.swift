@@ -274,6 +274,12 @@ final class World {
         }
     }
 
+    /// Whether there is nothing to find about a revision, because its decision was lost, or is a dead letter.
+    private func isUndecided(_ document: StoredDocument, _ revision: StoredRevision) -> Bool {
+        checks.isExcused(document, revision)
+            || fleet.openState()?.deadLetters().contains { $0.id == document.id && $0.revision == revision.id } == true
+    }
+
     private func checkAtQuietMoment() throws {
         guard !operations.database.isUnnoticed else {
             throw Violation(guarantee: .reset, detail: "the bot has not read the new database from its beginning")
@@ -287,12 +293,8 @@ final class World {
         try TotalCheck.checkAtQuietMoment(gateway)
         try checks.related.checkAtQuietMoment(gateway)
         try checks.passes.checkAtQuietMoment(gateway, scheduler)
-        try checks.doors.checkAtQuietMoment(gateway, fleet.openState()) { document, revision in
-            checks.isExcused(document, revision)
-                || fleet.openState()?.deadLetters().contains { $0.id == document.id && $0.revision == revision.id }
-                    == true
-        }
-        try checks.times.checkAtQuietMoment(gateway, fleet.openState(), scheduler, checks.isExcused)
+        try checks.doors.checkAtQuietMoment(gateway, fleet.openState(), isUndecided)
+        try checks.times.checkAtQuietMoment(gateway, fleet.openState(), scheduler, isUndecided)
         if !fleet.isShared {
             try CheckpointCheck.checkAtQuietMoment(
                 gateway, fleet.openState(), checks.passes.changes, copies: !operations.database.hasLostMarks)
