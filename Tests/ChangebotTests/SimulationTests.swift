@@ -103,18 +103,20 @@ import Testing
         #expect(result.output.contains(": room in the memory budget"))
     }
 
-    /// Rare faults. The first was in the bot, and the simulation had found it: a revision of the bot that won again, after
-    /// another branch was deleted, was not counted.
+    /// Rare faults. The first and the last were in the bot, and the simulation had found them: a revision of the bot that
+    /// won again, after another branch was deleted, was not counted, and a restored state did not count again.
     @Test(
         arguments: [
-            ("28", "sync-gateway", "40", "basic", "uncounted-own-write"),
-            ("39", "sync-gateway", "10", "full", "skipped-start"),
+            ("28", "sync-gateway", "40", "basic", "all", "uncounted-own-write"),
+            ("39", "sync-gateway", "10", "full", "all", "skipped-start"),
+            ("20", "couchdb", "1", "basic", "outage=1,old-disk=1", "uncounted-start"),
         ])
     func rareFaultIsFound(
-        seed: String, gateway: String, documents: String, rules: String, fault: String
+        seed: String, gateway: String, documents: String, rules: String, faults: String, fault: String
     ) async throws {
         let options = [
-            "--seed", seed, "--gateway", gateway, "--documents", documents, "--steps", "7000", "--rules", rules,
+            "--seed", seed, "--gateway", gateway, "--documents", documents, "--steps", "10000", "--rules", rules,
+            "--faults", faults,
         ]
         let result = try await Program.simulate(options)
         #expect(result.code == 0, "\(result.output)\(result.errors)")
