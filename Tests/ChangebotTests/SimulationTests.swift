@@ -74,7 +74,7 @@ import Testing
             ("unclosed-ticket", 1, "The checkpoint is saved soon"),
             ("accepted-refusal", 1, "1. The checkpoint never passes unfinished work"),
             ("ignored-timer", 40, "The bot keeps running"),
-            ("cancelled-timer", 1, "3. No loops"),
+            ("cancelled-timer", 49, "3. No loops"),
         ])
     func errorIsFound(error: (name: String, seed: Int, guarantee: String)) async throws {
         let result = try await simulate(
