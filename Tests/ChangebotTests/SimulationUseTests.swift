@@ -21,7 +21,7 @@ import Testing
 
     /// The bot's pauses never end, so nothing can continue.
     @Test func waitsAreListedWithoutProgress() async throws {
-        let result = try await simulate("--seed", "3", "--gateway", "sync-gateway", "--break", "lost-timer")
+        let result = try await simulate("--seed", "8", "--gateway", "sync-gateway", "--break", "lost-timer")
         #expect(result.code == 1)
         #expect(
             try result.output.contains(
