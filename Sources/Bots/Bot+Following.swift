@@ -20,7 +20,7 @@ extension Bot {
         if settings.isOneShot, !settings.delivery.isDryRun, let reset = try await checked.detector.resetAtEnd() {
             throw reset
         }
-        // A run that has reached its end need not hurry.
+        // A run that ends by itself need not hurry.
         if !settings.isOneShot || Task.isShuttingDownGracefully { engine?.limitRemainingCalls() }
         if !settings.delivery.isDryRun { try await report.note(Remains(checked.state.ledger)) }
         engine?.limitRemainingCalls()

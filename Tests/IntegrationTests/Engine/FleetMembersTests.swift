@@ -375,8 +375,8 @@ import Testing
         }
     }
 
-    /// Regression: a run that had done everything failed if the copy of its checkpoint, or a call to the engine, then took
-    /// longer than a process has that must end.
+    /// Regression: the time of the last calls to the engine was limited too early. So a run that had done everything
+    /// failed if its checkpoint was copied slowly.
     @Test func runAtItsEndNeedNotHurry() async throws {
         try await EngineTestBed.with { bed in
             var fleet = bed
